@@ -1,4 +1,4 @@
-"""Prices of mechanisms, and ledgers: exact arithmetic on public numbers, never on private data."""
+"""Privacy costs of mechanisms, and ledgers: exact arithmetic on public numbers alone."""
 
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.budget import Budget, BudgetSlice, ZCDPAccountant

@@ -1,4 +1,4 @@
-"""What a ledger is about: one unit of protection and one data set."""
+"""The unit of protection and the data set that a ledger is bound to."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _LONGEST = 200  # characters: a name, not a text
 
 
 class Protection(NamedTuple):
-    """Who is protected: the unit, and the most records that one has, or one unit of weight over all
-    of them.
+    """The unit of protection (record or user), with its contribution bound: the most records of a
+    user, or one unit of weight over all of them.
 
-    **Privacy.** What is promised of each record and what is promised of each user do not add up to
-    one statement, and neither do bounds of one and of three records a user: each is about other
-    neighbors. So a ledger holds to the first that it was used for.
+    **Privacy.** A guarantee for each record and one for each user do not compose to one statement,
+    and neither do guarantees for bounds of one and of three records a user: they are about
+    different neighbors. So a ledger is bound to the first that it was used for.
 
     Examples
     --------
@@ -34,8 +34,8 @@ class Protection(NamedTuple):
     def of(
         cls, unit: str | None, max_contributions: int | None = None, weighting: str = "record"
     ) -> Protection | None:
-        """Read two public arguments; None if neither is given. Refused: no unit; a bound for
-        records, or none for users.
+        """From public arguments; None if neither unit nor bound is given. Refused: a bound without
+        a unit or for records; no bound for users.
         """
         if unit is None and max_contributions is None:
             return None
@@ -60,8 +60,8 @@ class Protection(NamedTuple):
         caps: int | None,
         limited: bool,
     ) -> Protection:
-        """Of demand: whether users are named, and how they are bounded: `caps`: most records that
-        caps leave of one; `limited`: whether records may be left out.
+        """That of a demand. `users`: whether users are named; `caps`: most records of a user by
+        caps, if these are given; `limited`: whether records may be left out.
         """
         chosen(weighting, get_args(Weighting), "weighting")
         given = {"weighting='share'": weighting == "share", "caps=": caps is not None}
@@ -86,7 +86,7 @@ class Protection(NamedTuple):
 
     @classmethod
     def stated(cls, line: Mapping[str, str]) -> Protection | None:
-        """What a line of a journal says."""
+        """From a line of a journal."""
         if "unit" not in line:
             return None
         weighting = line.get("weighting", "record")
@@ -115,7 +115,7 @@ def _records(bound: int | None) -> int:
 
 
 def dataset_name(value: str | None) -> str | None:
-    """A public name of the data that a ledger is about, on one line; None is no name."""
+    """The public name of a ledger's data, checked to be one line; None for no name."""
     if value is None:
         return None
     named = isinstance(value, str) and bool(value.strip()) and value.isprintable()

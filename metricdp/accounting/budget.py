@@ -19,23 +19,23 @@ from metricdp.unique import Unique
 
 
 class LedgerPeriod(NamedTuple):
-    """Part of a ledger's budget in one of its periods: what is bought of it, and of that in turn,
-    pays for nothing once the period, or the ledger's last day, is over, wherever it is held.
+    """The period of a ledger that a budget slice was charged in. After the period, or the ledger's
+    last day, neither the slice nor slices of it pay for anything.
 
-    `period`: of the charge; all days are one where the ledger does not renew.
+    `period`: of the charge; "" for all days where the ledger does not renew.
     """
 
     ledger: Budget
     period: str
 
     def check(self) -> None:
-        """Refuse what would be paid from it after its period."""
+        """Refuse, once the period is over."""
         self.ledger._refuse_after(self.period)
 
 
 class Budget(Unique):
-    """What `Ledger` and `BudgetSlice` share: it only shrinks; for all threads of the process that
-    made it, and no other process.
+    """The base of `Ledger` and `BudgetSlice`: a budget that only decreases. All threads of the
+    process that made it may use it, and no other process.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Budget(Unique):
 
     _why = "a copy would spend the same budget twice"
     _least = Fraction(0)
-    """Of the epsilon of a charge: a slice's shares were decided when the ledger was charged."""
+    """Least epsilon of a charge: any for slices, as the ledger was charged for them before."""
 
     def __init__(
         self,
@@ -102,16 +102,16 @@ class Budget(Unique):
         *,
         protects: Protection | None = None,
     ) -> BudgetSlice:
-        """Spend from the budget and return what was bought; on a ledger with a journal, once the
-        line is on disk.
+        """Charge the budget, and return the slice that was charged; on a ledger with a journal,
+        once the line is on disk.
 
         `epsilon`: a number, or a `Cost` (`selections`, `Cost.zcdp`), which states delta too, and
-        buys a `ZCDPAccountant` if zCDP is its bound; `purpose`: a public note; `protects`: of the
-        demand that it will be spent on: where it is left out, the gate asks when the budget slice
-        is first drawn from.
+        gives a `ZCDPAccountant` if its bound is zCDP; `purpose`: a public note; `protects`: that of
+        the demand it will be spent on. Without it the budget is bound when the slice is first drawn
+        from.
 
-        Refused, and nothing spent: what does not fit (`BudgetError`, with asked, spent and left);
-        a bad argument, a demand that protects others than this budget does, a period or a ledger
+        Refused, with nothing spent: what does not fit (`BudgetError`, with asked, spent and left);
+        a bad argument, a demand of another unit or bound than this budget's, a period or a ledger
         that is over (`InputError`); a journal that cannot be written (`JournalError`).
         """
         cost = Cost.of(epsilon, delta, self._least)
@@ -126,8 +126,8 @@ class Budget(Unique):
         return kind(cost, self._neighboring, self._scope, self, known, part)
 
     def bind(self, protects: Protection) -> None:
-        """Hold this budget, and whatever it was charged to, to one unit and bound: the first that
-        it is used for. Where it is held to others already, this is refused, and nothing changes.
+        """Bind this budget, and its parents, to the unit and bound that it is first used for. If it
+        is bound to others already, refuse, and change nothing.
         """
         with self._current():
             self._agree(protects)
@@ -144,7 +144,7 @@ class Budget(Unique):
             self._refuse_over()
 
     def _bought(self) -> LedgerPeriod | None:
-        """The slice that what was bought from this last belongs to."""
+        """The ledger's period to which the last charge belongs."""
         return self._ledger_period
 
     def _refuse_over(self) -> None:
@@ -152,7 +152,7 @@ class Budget(Unique):
             self._ledger_period.check()
 
     def _refuse_after(self, period: str) -> None:
-        """Refuse what was charged to a period that is over; only ledgers have any."""
+        """Refuse a charge of a period that is over; only ledgers have periods."""
 
     def _agree(self, protects: Protection | None) -> None:
         if protects is not None and self._protects is None and self._parent is not None:
@@ -168,7 +168,7 @@ class Budget(Unique):
 
     @contextmanager
     def _current(self) -> Iterator[None]:
-        """Hold all locks, with what other writers added taken in."""
+        """Hold the lock; of a ledger with a journal also the file's, with all its lines read."""
         with self._lock:
             self._refuse_after_fork()
             yield
@@ -177,7 +177,7 @@ class Budget(Unique):
         self._take(cost)
 
     def _take(self, cost: Cost) -> None:
-        """Count what fits, and refuse what does not."""
+        """Add a cost that fits to what is spent; refuse one that does not."""
         if cost.epsilon > self.left or cost.delta > self.left_delta:
             self._refuse(cost)
         self._spent, self._spent_delta = self._spent + cost.epsilon, self._spent_delta + cost.delta
@@ -207,11 +207,11 @@ class BudgetSlice(Budget):
     """The budget of one call, charged to a ledger as a whole and spent in pieces. Only `charge`
     makes one.
 
-    It is a slice of one period of its ledger (`LedgerPeriod`): where the budget renews, or the
-    ledger expires, pieces are refused from then on, and what is left of it is lost.
+    It belongs to one period of its ledger (`LedgerPeriod`): after that, or when the ledger expires,
+    pieces are refused, and what is left of it is lost.
 
-    **Privacy.** Pieces add up by basic composition, also when each is chosen in view of the answers
-    before it.
+    **Privacy.** Pieces add up by basic composition, also when each is chosen adaptively, by the
+    answers before it.
 
     Examples
     --------
@@ -222,7 +222,7 @@ class BudgetSlice(Budget):
     """
 
     def draw(self, epsilon: Amount | Cost, delta: Amount = 0) -> None:
-        """Take a piece, a number or a `Cost`, before its data is read; an error takes nothing."""
+        """Spend a piece, a number or a `Cost`, before data is read; an error spends nothing."""
         piece = Cost.of(epsilon, delta)
         if min(piece.epsilon, piece.delta) < 0:
             raise InputError("a piece of a budget slice must not be negative")
@@ -236,12 +236,12 @@ class BudgetSlice(Budget):
 
 
 class ZCDPAccountant(BudgetSlice):
-    """A budget slice that counts rho, not epsilon: for many selections or Gaussian counts, however
-    chosen.
+    """A budget slice that counts rho, not epsilon: for many adaptively chosen selections or
+    Gaussian counts.
 
-    **Privacy.** *Composition*: rho-zCDP adds up, also when each mechanism and its rho are chosen in
-    view of earlier answers, as long as the sum stays below a bound fixed beforehand (Y. Feldman, T.
-    Zrnic, "Individual privacy accounting via a Rényi filter", NeurIPS 2021). Proof for one order a:
+    **Privacy.** *Composition*: rho-zCDP adds up, also when each mechanism and its rho are chosen by
+    earlier answers, as long as the sum stays below a bound fixed beforehand (Y. Feldman, T. Zrnic,
+    "Individual privacy accounting via a Rényi filter", NeurIPS 2021). Proof for one order a:
     with ``Z = product of (P_i / Q_i)^a · exp(-a(a-1)·sum rho_i)``, each factor has conditional mean
     at most 1 under Q, so E_Q[Z] <= 1, and E_Q[(P/Q)^a] <= exp(a(a-1)·rho) since the sum never
     passes rho. So all draws together are rho-zCDP, which is (epsilon, delta)-DP by `zcdp_epsilon`:
@@ -273,11 +273,13 @@ class ZCDPAccountant(BudgetSlice):
 
     @property
     def spent_delta(self) -> Fraction:
-        """Delta, once in use."""
+        """Delta, once anything was spent; else 0."""
         return self._delta if self._spent_rho else Fraction(0)
 
     def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
-        """All mechanisms paid from this slice under its own price, less than the sum of theirs."""
+        """All mechanisms paid from this slice, at its own cost, which is below the sum of
+        theirs.
+        """
         return Receipt.combined(receipts).paid(self._epsilon, self._delta, ZCDP)
 
     def _take(self, cost: Cost) -> None:

@@ -1,4 +1,6 @@
-"""Caps: few records of a user in a part, and in few parts. Public terms of a demand."""
+"""Caps: bounds of a user's records in a public part, and of their parts. Public terms of a
+demand.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,12 @@ _FINITE_ONLY = (
 class UserCaps(ABC):
     """At most c records of each user in a part of a public partition, in at most p parts.
 
-    **Privacy.** What is kept of a user is a function of that user's records and coins
-    (`metricdp.records.engines.capping`): a vector u of integers, at least 0, of which at most p are
-    not 0, and none above c. So ``|u|_1 <= pc`` and ``|u|_2² <= pc²``, where m = pc records alone
-    would only give (pc)²; and the same holds of every *finer* partition, as a part's records, c at
-    most, have the largest square where they are together: see `squared_sensitivity`.
+    **Privacy.** The records kept of a user are a function of that user's records and coins
+    (`metricdp.records.engines.capping`). They give a vector u of non-negative integers, of which at
+    most p are not 0, and none above c. So ``|u|_1 <= pc`` and ``|u|_2² <= pc²``, where the bound of
+    m = pc records alone gives (pc)². The same holds for every *finer* partition, as the at most c
+    records of a part have the largest sum of squares if they are together: see
+    `squared_sensitivity`.
 
     `parts`: p, parts of each user at most; `records`: c, records of a user in a part at most.
     Public: never choose them by looking at the data.
@@ -47,10 +50,12 @@ class UserCaps(ABC):
 
     @abstractmethod
     def areas_of(self, universe: Finite) -> tuple[Partition, Any]:
-        """The public parts that caps are about, and the tree that they are a cut of, if any."""
+        """The public partition of the caps, and the same as a cut of the hierarchy, if it is
+        one.
+        """
 
     def of(self, universe: Space) -> Capped:
-        """The caps in a universe; a box is refused, and a partition of another universe."""
+        """The caps in a universe; refuses a box, and a partition of another universe."""
         points = finite(universe, "a cap of users", _FINITE_ONLY)
         partition, tree = self.areas_of(points)
         if partition.universe is not universe:
@@ -76,5 +81,5 @@ class Capped:
 
     @property
     def square(self) -> int:
-        """Largest square of the length of what a user adds to a histogram of finer parts: pc²."""
+        """Squared L2 norm of a user's vector in a histogram of finer parts, at most: pc²."""
         return self.parts * self.records**2

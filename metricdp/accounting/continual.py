@@ -1,4 +1,4 @@
-"""Counting day after day: which sums of days are released, and what that costs. Public arithmetic.
+"""The schedule of continual counting (the tree mechanism), and its sensitivity. Public arithmetic.
 
 Days come in *blocks*. Each block has a tree of *nodes*, runs of base^l days for levels l = 0, 1, …,
 and a node's noisy count is released once, on its last day. Any run of days is the sum of few nodes
@@ -28,13 +28,13 @@ from typing import Literal, NamedTuple
 
 Level = Literal["event", "user"]
 FIRST, GROWTH = 16, 4
-"""Days of the first block where the horizon is unknown, and by what factor each next is longer."""
+"""Days of the first block where the horizon is unknown, and the growth factor of the next ones."""
 MOST_DAYS = 100_000
-"""Of a horizon, a window, or a half-life."""
+"""Largest horizon, window or half-life."""
 
 
 class Node(NamedTuple):
-    """A run of base^level days, number `place` of its block, at a level."""
+    """A run of base^level days: number `place` of its level in a block."""
 
     block: int
     level: int
@@ -65,7 +65,7 @@ class Schedule:
     gaussian: bool = False
 
     def block(self, number: int) -> DayBlock:
-        """Number 0, 1, … in order of days."""
+        """The block of a number 0, 1, …, in order of days."""
         if self.half_life is not None:
             return DayBlock(0, self.horizon, 2, 1)
         if (days := self.window or self.horizon) is not None:
@@ -75,7 +75,7 @@ class Schedule:
         return DayBlock(start, length, *self.shape(length))
 
     def shape(self, days: int) -> tuple[int, int]:
-        """Base and levels of a tree for so many days: any are safe. `metricdp.running.days` has
+        """Base and levels of a tree for so many days. Any are private; `metricdp.running.days` has
         those of least noise.
         """
         return 2, days.bit_length()
@@ -97,7 +97,7 @@ class Schedule:
         return [Node(number, level, at // block.base**level) for level in range(block.levels)]
 
     def days(self, node: Node) -> tuple[int, int]:
-        """First and last day of a node; the last may lie beyond its block, and then never comes."""
+        """First and last day of a node. The last may lie beyond its block: then it never ends."""
         block = self.block(node.block)
         size = block.base**node.level
         first = block.start + node.place * size
@@ -108,7 +108,7 @@ class Schedule:
         return self.days(node)[1] == day
 
     def cover(self, first: int, last: int) -> Iterator[Node]:
-        """The fewest nodes that together are the days from `first` to `last`."""
+        """The fewest nodes whose union is the days from `first` to `last`."""
         day = first
         while day <= last:
             number = self.number_of(day)

@@ -1,4 +1,4 @@
-"""Prices of mechanisms and of their composition: epsilon, (epsilon, delta), and zCDP.
+"""Privacy costs of mechanisms and of their composition: epsilon, (epsilon, delta), and zCDP.
 
 All numbers are exact rationals. Logarithms have 50 digits and are rounded so that no stated cost is
 too low.
@@ -20,33 +20,31 @@ from metricdp.arguments import Amount, integer, shown
 from metricdp.refusals import InputError
 
 _MOST = 10**6
-"""No sensible epsilon lies beyond, and floating point holds what follows from it."""
+"""Largest epsilon of the formulas below: more is meaningless, and might overflow."""
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**9), Fraction(1000)
-"""Budgets outside of these bounds are typing errors."""
+"""Bounds of a budget: outside of them it is taken for a typing error."""
 BASIC = "basic composition"
 ZCDP = "zCDP"
 _GRID = 10**24
-"""Bounds that hold a logarithm are rounded to this denominator."""
+"""Bounds with a logarithm in them are rounded up to this denominator."""
 _ROUNDING = Fraction(1, 10**30)
-"""Above every error of rounding where 120 digits, and numbers up to 10^20, are worked with."""
+"""Above every rounding error of computations with 120 digits and numbers up to 10^20."""
 _SMALL, _LARGE = Fraction(1, 10**12), 2000
-"""Beyond these epsilons the simple bounds of rho are stated: its square over 2 or 8, or itself."""
+"""Beyond these epsilons rho is bounded simply, by epsilon² over 2 or 8, or by epsilon."""
 
 
 def exact(value: Amount, name: str = "epsilon") -> Fraction:
     """Read a number as the exact rational its writer meant.
 
-    Integers, Fractions, Decimals and strings ("1/10", "0.1") are taken at their word. A float
-    becomes the fraction of denominator up to 10^6 within one unit in its last place, if there is
-    one, else its shortest decimal: 0.1 is 1/10, and 0.5 / 11 is 1/22, so that eleven such charges
-    fit 0.5.
+    Integers, Fractions, Decimals and strings ("1/10", "0.1") are read exactly. A float becomes the
+    fraction of denominator up to 10^6 within one unit in its last place, if there is one, else its
+    shortest decimal: 0.1 is 1/10, and 0.5 / 11 is 1/22, so that eleven such charges fit 0.5.
 
-    **Privacy.** This reading needs no proof: the Fraction it returns is the very one that the
-    ledger adds up, that calibrates the noise and that the receipt states. The float is not used
-    again.
+    **Privacy.** This reading needs no proof: the Fraction it returns is the one that the ledger
+    adds up, that calibrates the noise and that the receipt states. The float is not used again.
 
-    Refused: what is no finite number, or a bool, or has more than 400 digits, which no journal or
-    receipt could show.
+    Refused: values that are not finite numbers, bools, and numbers of more than 400 digits, which
+    no journal or receipt could show.
 
     Examples
     --------
@@ -77,7 +75,7 @@ def exact(value: Amount, name: str = "epsilon") -> Fraction:
 
 
 class _RhoOfEpsilon:
-    """The rho of a cost that states none, of an epsilon alone: found when something counts rho."""
+    """The rho of a cost of an epsilon alone that states none: computed when it is first needed."""
 
     def __get__(self, cost: Cost | None, owner: type) -> Fraction | None:
         return None if cost is None else cost.__dict__.setdefault("rho", pure_rho(cost.epsilon))
@@ -85,14 +83,14 @@ class _RhoOfEpsilon:
 
 @dataclass(frozen=True)
 class Cost:
-    """The price of one mechanism, or of several together: (epsilon, delta)-DP, and rho-zCDP where
-    rho is known.
+    """The privacy cost of one mechanism, or of several together: (epsilon, delta)-DP, and rho-zCDP
+    where rho is known.
 
-    `epsilon`, `delta`: changing the demand by one unit changes the probability of any event by a
-    factor exp(epsilon), plus delta; `rho`: every Rényi divergence of order a > 1 between neighbors
-    is at most ``a * rho`` ([1]_, definition 1.1), by default of an epsilon without delta that of
-    `pure_rho`; `bound`: how several mechanisms were added up: ``"basic composition"`` or
-    ``"zCDP"``, where a budget of it counts rho rather than epsilon (`in_rho`).
+    `epsilon`, `delta`: changing the demand by one unit changes the probability of any event by at
+    most a factor exp(epsilon), plus delta; `rho`: every Rényi divergence of order a > 1 between
+    neighbors is at most ``a * rho`` ([1]_, definition 1.1), by default `pure_rho` of an epsilon
+    without delta; `bound`: how several mechanisms were composed: ``"basic composition"`` or
+    ``"zCDP"``. A budget of the latter counts rho instead of epsilon (`in_rho`).
 
     References
     ----------
@@ -124,7 +122,7 @@ class Cost:
             raise InputError("a cost bound by zCDP states rho >= 0 and 0 < delta < 1")
         if rho is None:
             if not delta:
-                del self.__dict__["rho"]  # `_RhoOfEpsilon` tells it from now on
+                del self.__dict__["rho"]  # `_RhoOfEpsilon` computes it when it is needed
         elif delta and zcdp_epsilon(rho, delta) > epsilon and rho > zcdp_rho(epsilon, delta):
             raise InputError(
                 f"rho {float(rho):g} costs more than epsilon {float(epsilon):g} at that delta"
@@ -132,9 +130,9 @@ class Cost:
 
     @classmethod
     def of(cls, epsilon: Amount | Cost, delta: Amount = 0, least: Fraction | None = None) -> Cost:
-        """A cost as it is, or (epsilon, delta) spent by basic composition. With `least`, a budget,
-        or what is charged to one: refused where no sensible epsilon is, and where it counts epsilon
-        it has no other rho than that of any mechanism of it.
+        """A cost as it is, or (epsilon, delta) under basic composition. With `least` it is a
+        budget, or a charge: then its epsilon must lie between `least` and `MAX_EPSILON`, and unless
+        it counts rho, its rho is that of the worst mechanism of its epsilon.
         """
         if isinstance(epsilon, Cost):
             cost = epsilon
@@ -155,8 +153,8 @@ class Cost:
 
     @classmethod
     def selection(cls, epsilon: Amount) -> Cost:
-        """One exponential mechanism: epsilon-DP and, its privacy loss having range epsilon, of the
-        rho of `range_rho`. Permute-and-flip is charged that of `pure_rho`.
+        """The cost of one exponential mechanism: epsilon-DP, and, as its privacy loss has range
+        epsilon, `range_rho` in zCDP. Permute-and-flip costs `pure_rho`.
         """
         asked = exact(epsilon)
         if asked <= 0:
@@ -165,14 +163,14 @@ class Cost:
 
     @classmethod
     def zcdp(cls, epsilon: Amount, delta: Amount) -> Cost:
-        """The largest rho that is (epsilon, delta)-DP."""
+        """The cost, in zCDP, of the largest rho that is (epsilon, delta)-DP."""
         pair = exact(epsilon), exact(delta, "delta")
         return cls(*pair, rho=zcdp_rho(*pair), bound=ZCDP)
 
 
 def selections(epsilon: Amount, times: int, delta: Amount = 0) -> Cost:
-    """Price of `times` exponential mechanisms of `epsilon` each, chosen one after another: the
-    cheaper valid bound.
+    """Cost of `times` adaptively chosen exponential mechanisms of `epsilon` each: the smaller of
+    two valid bounds.
 
     Basic composition costs ``times * epsilon``; zCDP composition of ``times * range_rho(epsilon)``,
     at the price of `delta`, grows with the square root of `times`.
@@ -197,8 +195,7 @@ def selections(epsilon: Amount, times: int, delta: Amount = 0) -> Cost:
 
 
 def selection_epsilon(budget: Cost, times: int) -> Fraction:
-    """Largest epsilon (to 14 digits, rounded down) that each of `times` selections paid from
-    `budget` may have.
+    """Largest epsilon (to 14 digits, rounded down) of each of `times` selections that fit `budget`.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""The price of covering private records by sets that are selected one after another.
+"""The privacy cost of private greedy covering.
 
-A *loop* selects public sets S_1, S_2, … by exponential mechanisms, P(S_i = S) ∝ exp(eta · |S ∩
-R_i|), where R_i holds the records that no earlier set covers. `exponent` takes the largest safe
-eta.
+The greedy loop selects public sets S_1, S_2, … by exponential mechanisms, P(S_i = S) ∝ exp(eta · |S
+∩ R_i|), where R_i are the records that no earlier set covers. `exponent` finds the largest eta
+known to be private.
 
-**Privacy.** Proof P10 (``docs/proofs/10-covering.md``): a theorem for any number of rounds, which
-is tight; for few rounds, basic composition or zCDP allows more.
+**Privacy.** Proof P10 (``docs/proofs/10-covering.md``): a tight theorem for any number of rounds;
+for few rounds, basic composition or zCDP allows a larger eta.
 
 References
 ----------
@@ -31,11 +31,11 @@ WHOLE_LOOP = "whole-loop bound"
 _GRID = 2**60
 """Exponents are rounded down to multiples of 1 / _GRID."""
 LEAST = Fraction(1, 10**40)
-"""Of epsilon: below, the 60 digits of the bound would not tell exp(epsilon) from 1."""
+"""Least epsilon: below, the 60 digits of the bound would not distinguish exp(epsilon) from 1."""
 
 
 class Exponent(NamedTuple):
-    """The factor eta in exp(eta · score), and the bound by which it is safe."""
+    """The factor eta in exp(eta · score), and the bound by which it is private."""
 
     eta: Fraction
     bound: str
@@ -44,7 +44,7 @@ class Exponent(NamedTuple):
 def exponent(
     budget: Cost, rounds: int, neighboring: Neighboring, max_contributions: int
 ) -> Exponent:
-    """Largest eta known to be safe for a loop of so many rounds at this price."""
+    """Largest eta known to be private for a loop of so many rounds at this cost."""
     m = max_contributions
     epsilon = budget.epsilon
     delta = budget.delta
@@ -52,7 +52,7 @@ def exponent(
     known = [Exponent(epsilon / (rounds * spread), BASIC)]
     if delta:
         known.append(Exponent(_largest(epsilon, delta, neighboring) / m, WHOLE_LOOP))
-        with suppress(InputError):  # too little epsilon for a rho at this delta
+        with suppress(InputError):  # epsilon is too small for zCDP at this delta
             known.append(
                 Exponent(selection_epsilon(Cost.zcdp(epsilon, delta), rounds) / spread, ZCDP)
             )

@@ -24,19 +24,18 @@ except ImportError:  # pragma: no cover - Windows
 
 Line = dict[str, str]
 BUDGET = ("epsilon", "delta", "neighboring")
-"""What the header states, and a ledger must agree with."""
+"""Fields of the header that a ledger must agree with."""
 FORMATS = ("metricdp-journal-1", "metricdp-journal-2")
-"""The first knew neither days, nor who is protected, nor data sets; it is read, and gone on from.
-"""
+"""The first has no days, units of protection or data sets; it is read and continued."""
 _LONGEST_HEADER = 1 << 16  # bytes, far more than a header has
 _ANCHOR = re.compile(r"([1-9][0-9]{0,17})-([0-9a-f]{32})")
 
 
 def stated_budget(path: str | Path | None) -> Line | None:
-    """Epsilon, delta and relation that an existing journal states in its first line; None if there
-    is no such line yet.
+    """Epsilon, delta and relation in the first line of an existing journal; None without such a
+    line.
 
-    The `Ledger` opened with them checks the whole file. A file that is no journal is refused.
+    The `Ledger` opened with them checks the whole file. Other files are refused.
 
     Examples
     --------
@@ -55,7 +54,7 @@ def stated_budget(path: str | Path | None) -> Line | None:
     except FileNotFoundError:
         return None
     if not first.endswith(b"\n") and len(first) < _LONGEST_HEADER:
-        return None  # empty, or torn by a crash: Ledger decides
+        return None  # empty, or incomplete after a crash: Ledger decides
     stated: Line = {}
     try:
         line = json.loads(first)["line"]
@@ -68,7 +67,7 @@ def stated_budget(path: str | Path | None) -> Line | None:
 
 
 def checked_anchor(text: str) -> tuple[int, str]:
-    """Number of lines and checksum that an anchor states."""
+    """Number of lines and checksum of an anchor."""
     found = _ANCHOR.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
         raise InputError(
@@ -79,7 +78,7 @@ def checked_anchor(text: str) -> tuple[int, str]:
 
 
 class Row(NamedTuple):
-    """A whole line of a journal: what it says, its checksum, and at which byte it ends."""
+    """A whole line of a journal: its content, its checksum, and the byte at which it ends."""
 
     line: Line
     check: str
@@ -87,7 +86,7 @@ class Row(NamedTuple):
 
 
 class Notes:
-    """The lines of a ledger that lives in one process alone: as a `Journal`, without a file."""
+    """The lines of a ledger in memory, for one process: like a `Journal`, without a file."""
 
     path = None
     anchor = None
@@ -97,46 +96,47 @@ class Notes:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else writes here."""
+        """No lock: nobody else writes here."""
         yield
 
     def append(self, line: Line) -> None:
-        """Note one line more."""
+        """Add a line."""
         self._lines.append(line)
 
     def after(self, number: int) -> list[Line]:
-        """All lines but the first so many; the header is the very first."""
+        """All lines but the first `number`; the header is the first."""
         return self._lines[number:]
 
 
 class Journal:
     """JSON lines: a header that states the budget, then one line per charge.
 
-    Each line ends in a checksum of itself and all lines before it, so that a changed, lost or moved
-    line is seen. It is written and fsynced under an exclusive lock of the file *before* its charge
-    is granted. Hence
+    Each line ends in a checksum of itself and all lines before it (a hash chain), so that a
+    changed, lost or moved line is detected. It is written and fsynced under an exclusive lock of
+    the file *before* its charge is granted. Hence
 
-    - a crash leaves at most one unfinished last line, which authorised nothing: the next reader
-      cuts it off (or keeps it, if only its line end is missing: counting too much is safe);
-    - on a full disk or a failed fsync the file is cut back to its former length and the charge
+    - a crash leaves at most one unfinished last line, which authorized nothing: the next reader
+      truncates it (or keeps it, if only its line end is missing: counting too much is safe);
+    - on a full disk or a failed fsync the file is truncated to its former length and the charge is
       refused;
-    - threads and processes take turns: each reads what others added, checks and appends while it
-      holds the lock;
-    - damage anywhere else, another budget or a file that shrank is a JournalError, and nothing is
-      granted;
-    - an interruption at any moment leaves what is known of the file as it was before a line, or
-      after it: all that is known of a line is one `Row`, kept once the line is on disk.
+    - threads and processes take turns: each one, while it holds the lock, reads new lines, checks
+      and appends;
+    - damage anywhere else, another budget or a file that became shorter is a JournalError, and
+      nothing is granted;
+    - an interruption at any moment leaves the state in memory as before a line or after it: a line
+      is one `Row`, added once the line is on disk.
 
-    A file that was exchanged for an older copy of itself is whole, and no checksum in it can tell:
-    an *anchor* does, the number of lines and the last checksum, kept by its user elsewhere. Later
-    states of the file hold that line at that place; earlier and rewritten ones do not.
+    A file replaced by an older copy of itself is valid, and its checksums cannot show it. An
+    *anchor* does, the number of lines and the last checksum, which the user keeps elsewhere: later
+    states of the file have that line at that place, earlier and rewritten ones do not.
 
-    It holds days, not times: the time between two lines would tell how long a private computation
-    took.
+    It records days, not times: the time between two lines would reveal how long a private
+    computation took.
 
-    `path`: on a local disk (locks over a network are not to be trusted); made, for its owner only,
-    if it does not exist; `header`: what a new file begins with; of an old one, budget and relation
-    must agree; `anchor`: that of an earlier state; the file must exist, and go on from there.
+    `path`: on a local disk (network file systems may not lock reliably); created, for its owner
+    only, if it does not exist; `header`: the first line of a new file; that of an existing one must
+    have the same budget and relation; `anchor`: of an earlier state; the file must exist and
+    continue that state.
     """
 
     def __init__(self, path: str | Path, header: Line, anchor: str | None = None) -> None:
@@ -158,21 +158,21 @@ class Journal:
 
     @property
     def lines(self) -> list[Line]:
-        """All lines after the header when it was last locked: charges, and what else was noted."""
+        """All lines after the header when it was last locked: charges and other entries."""
         return self.after(1)
 
     def after(self, number: int) -> list[Line]:
-        """All lines but the first so many; the header is the very first."""
+        """All lines but the first `number`; the header is the first."""
         return [row.line for row in self._rows[number:]]
 
     @property
     def _length(self) -> int:
-        """Of the file, as far as it is known."""
+        """Bytes of the file up to the last known line."""
         return self._rows[-1].end if self._rows else 0
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the file's lock, with `lines` up to date."""
+        """Hold the file's lock, with all `lines` read."""
         create = 0 if self._rows or self._anchor else os.O_CREAT
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | create
         if self._file is not None and (left := self._file()) is not None:
@@ -210,17 +210,15 @@ class Journal:
         if tail and (line := self._decode(tail)) is not None:
             self._write(b"\n")
             self._accept(line, tail + b"\n")
-        elif (
-            self._decode(tail[:-1]) is not None
-        ):  # a whole line and another byte: no torn line, a changed line end
-            self._refuse()
+        elif self._decode(tail[:-1]) is not None:
+            self._refuse()  # a whole line and another byte: not a torn line but a changed line end
         elif tail:
             with self._errors_named("mend"):
                 self._cut(self._length)
         return None
 
     def _more(self) -> bytes:
-        """What the file has beyond the lines that are known."""
+        """The bytes of the file after the known lines."""
         with self._errors_named("read"):
             if os.fstat(self._handle).st_size < self._length:
                 raise JournalError(
@@ -232,8 +230,8 @@ class Journal:
         return data
 
     def verify(self) -> bool:
-        """Read the whole file, without changing it, into `header` and `lines`; whether it ends in
-        an unfinished line. Refused as by `locked`, and where the file is no journal.
+        """Read the whole file into `header` and `lines`, without changing it; return whether it
+        ends in an unfinished line. Errors as `locked`, and where the file is not a journal.
         """
         with open(self.path, "rb") as file:  # noqa: PTH123 - as in stated_budget
             fcntl.flock(file, fcntl.LOCK_SH)
@@ -250,7 +248,7 @@ class Journal:
         return bool(tail)
 
     def _take_in(self, data: bytes) -> bytes:
-        """Accept all whole lines; return what follows the last line end."""
+        """Add all whole lines; return what follows the last line end."""
         *lines, tail = data.split(b"\n")
         for text in lines:
             if (line := self._decode(text)) is None:
@@ -282,10 +280,10 @@ class Journal:
                 f"the journal {self.path} does not go on from the anchor {number}-{check}: it was "
                 f"rolled back or rewritten, or is another one"
             )
-        self._anchor = None  # later states are held to this one by the chain
+        self._anchor = None  # from now on the hash chain ties later states to this one
 
     def _begin(self, torn: bytes) -> None:
-        """Write the header of a new file, or of one whose making was cut short."""
+        """Write the header of a new file, or of one whose creation was interrupted."""
         self._hold_to_anchor()
         if not self._encode(self.header).startswith(torn):
             raise JournalError(f"{self.path} is not a journal of this ledger")
@@ -294,7 +292,7 @@ class Journal:
             self.append(self.header)
             folder = os.open(self.path.parent, os.O_RDONLY)
             try:
-                os.fsync(folder)  # the file's name, too, must survive
+                os.fsync(folder)  # the file's name must survive a crash, too
             finally:
                 os.close(folder)
 
@@ -306,9 +304,8 @@ class Journal:
                     text = text[os.write(self._handle, text) :]
                 os.fsync(self._handle)
             except BaseException:
-                with suppress(
-                    OSError
-                ):  # what cannot be cut off now is cut off, or counted, by the next reader
+                # what cannot be truncated now, the next reader truncates or counts
+                with suppress(OSError):
                     self._cut(before)
                 raise
 
@@ -327,7 +324,7 @@ class Journal:
         return f'{{"line": {body}, "check": "{check}"}}\n'.encode()
 
     def _decode(self, text: bytes) -> Line | None:
-        """The line, or None unless it is to the byte what `_encode` writes at this place."""
+        """The line, or None if its bytes are not what `_encode` writes at this place."""
         try:
             line = json.loads(text)["line"]
             return line if self._encode(line) == text + b"\n" else None

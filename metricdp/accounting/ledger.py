@@ -23,14 +23,14 @@ from metricdp.releases import Neighboring, Unit
 
 
 def today() -> str:
-    """The day in UTC. No times: they would tell how long private computations took."""
+    """The day in UTC. Not the time, which would reveal how long private computations took."""
     return datetime.now(UTC).date().isoformat()
 
 
 class Charge(NamedTuple):
-    """One line of the ledger, public: the price, what for, on what day (UTC; empty in journals of
-    before there were any), who is protected, if the ledger knew then, and by whom and under which
-    named purpose it was charged, where that was said.
+    """One charge of the ledger, public: its cost, purpose, day (UTC; empty in journals of the first
+    format) and unit of protection, if it was known then; `who` charged, and the purpose as `named`
+    for the ledger, where they were given.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Charge(NamedTuple):
 
     @classmethod
     def stated(cls, line: Line) -> Charge:
-        """What a line of a journal says."""
+        """From a line of a journal."""
         return cls(
             Fraction(line["epsilon"]),
             Fraction(line["delta"]),
@@ -64,7 +64,9 @@ class Charge(NamedTuple):
 
 
 class _Tally(NamedTuple):
-    """What the lines of a ledger come to, so many of them: of the period of the last day."""
+    """Sums over the lines of a ledger: the number of lines `read`, the last day and its period, and
+    what was spent in that period.
+    """
 
     read: int = 0
     day: str = ""
@@ -73,7 +75,7 @@ class _Tally(NamedTuple):
     spent_delta: Fraction = Fraction(0)
 
     def after(self, charge: Charge | None, day: str, policy: Policy) -> _Tally:
-        """With one line more; days that go back, and their periods, are not gone back to."""
+        """The tally with one more line. A day before the last one counts as the last one."""
         last = max(self.day, day)
         period = max(self.period, policy.period(last))
         sums = (Fraction(0), Fraction(0)) if period > self.period else self[3:]
@@ -84,16 +86,16 @@ class _Tally(NamedTuple):
 
 _AMOUNTS = ("epsilon", "delta", "spent", "left", "spent_delta", "left_delta", "ever_spent")
 _STREAM = re.compile(r"(?:^| )stream ([0-9a-f]{16})$")
-"""Purpose of a stream's charge, which had no other name in the first version."""
+"""Purpose of a stream's charge, which in the first version was its only name."""
 _NOTED: ContextVar[tuple[tuple[object, tuple[str, str]], ...]] = ContextVar("noted", default=())
-"""Purposes and persons of the blocks of `Ledger.noting` that are under way."""
+"""Purposes and persons of the active blocks of `Ledger.noting`."""
 Answered = tuple[Protection, str]
-"""Whom a private choice protects from then on, and what it answered."""
+"""The unit of protection that a private choice binds the ledger to, and its answer."""
 
 
 class Quote(NamedTuple):
-    """What a charge would cost, by which bound, whether it would be granted now, and what is left
-    without it.
+    """The cost of a possible charge and its bound, whether it fits now, and what is left without
+    it.
 
     Examples
     --------
@@ -111,12 +113,12 @@ class Quote(NamedTuple):
 
 
 class Ledger(Budget):
-    """A privacy budget for one population, and the record of what was spent of it.
+    """A privacy budget for one population, and the record of its charges.
 
-    **Privacy.** *Neighboring*: one relation for all. *Unit*: one for all, with one bound on its
-    records, fixed here or by the first demand that is paid for. *Composition*: charges add up
-    (sequential composition), also when calls are chosen in view of earlier releases. A charge comes
-    before its read and is never given back. Use one ledger for all data of a population.
+    **Privacy.** *Neighboring*: one relation for all charges. *Unit*: one for all, with one
+    contribution bound, fixed here or by the first demand that is paid for. *Composition*: charges
+    add up (sequential composition), also when calls are chosen adaptively. A charge is made before
+    data is read and is never refunded. Use one ledger for all data of a population.
 
     Parameters
     ----------
@@ -125,24 +127,25 @@ class Ledger(Budget):
     neighboring : {"add-remove", "replace-one"}
     journal : path, optional
         File that keeps the charges across processes and crashes (`Journal`); an existing one is
-        gone on from.
+        continued.
     dataset : str, optional
-        Public name of the data it is about; a journal of another name is refused.
+        Public name of the data; a journal of another name is refused.
     unit : {"record", "user"}, optional
-        Who is protected; the first demand's unless given.
+        Who is protected; by default as the first demand says.
     max_contributions : int, optional
         Most records of a user, with ``unit="user"``.
     purpose, who : str, optional
-        Public notes, written before what is called: what charges are for, and who charges;
-        `noting` says it of some calls only.
+        Public notes on all charges: what they are for, and who makes them. `noting` sets them for
+        some calls only.
     renews : {"yearly", "quarterly", "monthly"}, optional
-        The budget begins anew with each calendar period (UTC), and is promised of each period by
-        itself: T times as much of what stays for T periods (`metricdp.accounting.policy`).
+        The budget renews with each calendar period (UTC). The guarantee is for each period by
+        itself: records that stay for T periods have T times the cost
+        (`metricdp.accounting.policy`).
     expires : str or date, optional
         The last day on which it pays for anything.
     anchor : str, optional
         `Ledger.anchor` of an earlier state of the journal, kept elsewhere: a journal that does not
-        go on from there is refused (`JournalError`), as are damaged ones and those of another
+        continue that state is refused (`JournalError`), as are damaged ones and those of another
         budget, relation, data set, unit, renewal or expiry.
 
     Examples
@@ -210,8 +213,8 @@ class Ledger(Budget):
     def open(
         cls, journal: str | Path, *, anchor: str | None = None, dataset: str | None = None
     ) -> Ledger:
-        """The ledger of an existing journal, with the budget and relation that it states; refused
-        (`JournalError`) where there is none.
+        """The ledger of an existing journal, with its budget and relation; a JournalError where
+        there is no journal.
         """
         stated = stated_budget(journal) if Path(journal).is_file() else None
         if stated is None:
@@ -242,8 +245,8 @@ class Ledger(Budget):
 
     @contextmanager
     def noting(self, *, purpose: str = "", who: str = "") -> Iterator[None]:
-        """Note of all charges of this block, made by this thread, what they are for and who makes
-        them: public.
+        """Set the public notes, purpose and person, of all charges that this thread makes in the
+        block.
         """
         before = self._noted()
         said = str(purpose) or before[0], str(who) or before[1]
@@ -254,7 +257,7 @@ class Ledger(Budget):
             _NOTED.reset(token)
 
     def _noted(self) -> tuple[str, str]:
-        """Named purpose and who, as said last."""
+        """Purpose and person of the innermost block of `noting`, else of the ledger."""
         return next((said for of, said in reversed(_NOTED.get()) if of is self), self._said)
 
     @property
@@ -264,7 +267,7 @@ class Ledger(Budget):
             return self._journal.anchor
 
     def state(self) -> dict[str, Any]:
-        """What is spent and left, and what the last charge was for: public, and JSON-ready."""
+        """What is spent and left, and the purpose of the last charge: public, and JSON-ready."""
         entries = self.entries
         last = entries[-1] if entries else None
         return {
@@ -279,7 +282,7 @@ class Ledger(Budget):
         }
 
     def quote(self, epsilon: Amount | Cost, delta: Amount = 0) -> Quote:
-        """Price a charge, and say whether it would fit now, without charging and without any data.
+        """The cost of a possible charge, and whether it fits now. Nothing is charged or read.
 
         Parameters and errors as `charge`.
         """
@@ -296,17 +299,17 @@ class Ledger(Budget):
         purpose: str,
         ask: Callable[[BudgetSlice], Answered],
     ) -> str:
-        """The answer to a question that comes before any demand is paid for: bought once, kept with
-        the charges, and given again whenever it is asked again. `question`: public: its price and
-        all that its answer depends on besides the demand; `ask`: from a budget slice to a
-        `Protection` and a public answer.
+        """The answer to a private question that precedes all demands: charged once, stored with the
+        charges, and returned whenever the question is asked again. `question`: public, everything
+        that the answer depends on besides the demand, and its cost; `ask`: a function from a budget
+        slice to a `Protection` and a public answer.
 
-        Lines of a journal in order: the charge, which names the question; once `ask` has answered,
-        the answer, with whom the ledger protects from then on. Nothing is released before that line
-        is on disk. What is charged is spent, as everywhere: where `ask` raises, or the process is
-        killed in between, the same question asked again is charged again, for what it drew may have
-        been seen. All locks are held meanwhile: no two answers come of one charge. Refused as
-        `charge`, and where the ledger is held to a protection already: then `ask` was not asked.
+        The journal gets two lines: the charge, with the question; and, once `ask` has answered, the
+        answer, with the unit of protection that the ledger is bound to from then on. Nothing is
+        released before the second is on disk. If `ask` raises, or the process is killed in between,
+        the charge remains, and the same question is charged again, as its noise may have been seen.
+        All locks are held meanwhile, so that one charge never gives two answers. Errors as
+        `charge`; refused, without a call of `ask`, where the ledger is bound already.
         """
         cost = Cost.of(epsilon, 0, self._least)
         with self._current():
@@ -319,8 +322,8 @@ class Ledger(Budget):
             return answer
 
     def answer(self, question: str) -> str | None:
-        """What `answer_once` answered, here or in another process; None before, and refused where
-        it would be.
+        """The stored answer of `answer_once`, from this or another process; None before. Refused
+        where `answer_once` would be.
         """
         with self._current():
             return self._answered(question)
@@ -336,12 +339,12 @@ class Ledger(Budget):
     def charge_once(
         self, name: str, epsilon: Amount | Cost, purpose: str, protects: Protection
     ) -> Fraction:
-        """Charge what reads on and on, such as a stream, in each period in which it does, once: the
-        epsilon that was charged now.
+        """Charge a continual mechanism, such as a stream, once in each period in which it reads;
+        return the epsilon that was charged now.
 
-        Call it before each read. What was charged in this period under this name, one word of this
-        alone, is not charged again; what comes after the last day is refused. `epsilon`: of all
-        that it ever releases: the same in each period.
+        Call it before each read. A `name`, one unique word, is charged once in a period; nothing is
+        charged after the last day. `epsilon`: the cost of everything it ever releases, the same in
+        each period.
         """
         cost = Cost.of(epsilon, 0, self._least)
         with self._current():
@@ -353,10 +356,10 @@ class Ledger(Budget):
             return cost.epsilon
 
     def follow(self, name: str, step: int, mark: str) -> None:
-        """Hold what reads on and on to one course: at the step where it was left, or one further.
+        """Record the step of a continual mechanism: the last one again, or the next one.
 
-        Each step has a mark of its own, drawn at random. So of two copies of one state that each
-        go a step on, the second is refused (`InputError`), and so is an older state.
+        Each step has a random `mark`. So if two copies of one state each make a step, the second is
+        refused (`InputError`), and so is an older state.
         """
         with self._current():
             known = self._steps.get(name)
@@ -377,14 +380,15 @@ class Ledger(Budget):
         protects: Protection,
         purpose: str,
     ) -> BudgetSlice:
-        """Pay for one step of what is charged as a whole and read step by step, perhaps in many
-        processes: the whole before the first step, a step that is taken again once more by itself.
+        """Pay for one step of a mechanism that is charged as a whole and read step by step, perhaps
+        in many processes. The whole is charged before the first step; a repeated step is charged
+        again by itself.
 
-        Steps only go on, and what they cost together never passes `whole`. Both stand in the
-        journal, so that no copy or older state of what takes the steps takes one twice. `name`: one
-        word; `whole`, `piece`: in rho, or both in epsilon: of all steps that are taken once, and of
-        this one; `turn`: number of the step, and which time it is taken: beyond those of the last.
-        Refused as `charge`, and where the step was taken.
+        Steps only advance, and their costs never add up to more than `whole`. The journal records
+        both, so that no copy or older state makes a step twice. `name`: one word; `whole`, `piece`:
+        the costs of all steps and of this one, both in rho or both in epsilon; `turn`: number of
+        the step, and of its repetition: larger than the last one. Errors as `charge`, and where the
+        step was made.
         """
         with self._current():
             known = self._steps.get(name)
@@ -415,12 +419,12 @@ class Ledger(Budget):
 
     @property
     def journal(self) -> Path | None:
-        """Path of the file that keeps it, if one does."""
+        """Path of the journal's file, if there is one."""
         return self._journal.path
 
     @contextmanager
     def _current(self) -> Iterator[None]:
-        """Hold all locks, with what other writers of the journal added taken in."""
+        """Hold all locks, with all lines of the journal read and counted."""
         with self._lock:
             if self._journal.path is None:
                 self._refuse_after_fork()
@@ -429,16 +433,16 @@ class Ledger(Budget):
                 yield
 
     def _day(self) -> str:
-        """Today, never before a day seen here or in the journal: no period reopens."""
+        """Today, but never before a day seen here or in the journal: no period begins again."""
         self._latest = max(self._latest, today(), self._tally.day)
         return self._latest
 
     def _is_over(self) -> bool:
-        """Whether the period of what was last counted is over."""
+        """Whether the period of the last counted line is over."""
         return self._policy.period(self._day()) > self._tally.period
 
     def _bought(self) -> LedgerPeriod:
-        """Of the charge that was counted last."""
+        """The period of the charge that was counted last."""
         return LedgerPeriod(self, self._tally.period)
 
     def _refuse_over(self) -> None:
@@ -465,7 +469,7 @@ class Ledger(Budget):
         self._add(line | (more or {}), protects)
 
     def _add(self, line: Line, protects: Protection | None = None) -> None:
-        """Write one line, and count it as any writer's."""
+        """Write a line, and count it like those of other writers."""
         self._journal.append(line | self._facts(protects) | {"day": self._day()})
         self._catch_up()
 
@@ -473,13 +477,15 @@ class Ledger(Budget):
         self._add({}, protects)
 
     def _facts(self, protects: Protection | None = None) -> dict[str, str]:
-        """What a line states of the data and of who is protected, as far as it is known."""
+        """Data set and unit of protection for a line, as far as they are known."""
         known = self._protects or protects
         name = {} if self._dataset is None else {"dataset": self._dataset}
         return name | ({} if known is None else known.facts())
 
     def _catch_up(self) -> None:
-        """Count the new lines. Each is counted by one assignment at its end."""
+        """Count the new lines. The last assignment counts a line: an interruption counts it
+        anew.
+        """
         for line in self._journal.after(self._tally.read):
             number = self._tally.read
             self._hold_to(line)
@@ -495,7 +501,7 @@ class Ledger(Budget):
             self._tally = self._tally.after(charge, line.get("day", ""), self._policy)
 
     def _hold_to(self, line: Line) -> None:
-        """Take over what a line states, unless this ledger was opened for something else."""
+        """Adopt the facts that a line states; refuse those that contradict this ledger's."""
         journal = self._journal
         name = line.get("dataset")
         protects = Protection.stated(line)

@@ -1,4 +1,4 @@
-"""Logarithms of fractions with proven bounds, and what selections make of them."""
+"""Logarithms of fractions with proven bounds, and the random variates of selections from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INFINITE = Fraction(10**30)
 
 
 def clock_bounds(bits: int, n_bits: int, gumbel: bool) -> tuple[Fraction, Fraction]:
-    """Interval that holds T(V) for all V with these leading bits."""
+    """An interval that contains T(V), Gumbel or exponential, for all V with these leading bits."""
     if not gumbel:
         high = -log_bounds(Fraction(bits, 1 << n_bits))[0] if bits else _INFINITE
         return -log_bounds(Fraction(bits + 1, 1 << n_bits))[1], high

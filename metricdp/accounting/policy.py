@@ -1,10 +1,9 @@
-"""A ledger over years: when its budget renews, and after which day it expires. Both are public
-facts, stated when the ledger is made.
+"""Renewal and expiry of a ledger: public facts, fixed when the ledger is made.
 
-**Privacy.** A budget that renews promises its epsilon for *each period by itself*. A record that
-stays for T periods has T times that (sequential composition), and an expiry bounds T. What a call
-was charged is void after its period; a stream is charged to each period in which it reads. The
-clock never goes back: the last day that the ledger or its journal has seen counts.
+**Privacy.** A budget that renews guarantees its epsilon for *each period by itself*. Records that
+stay for T periods have T times that (sequential composition), and an expiry bounds T. A call's
+slice is void after its period; a stream is charged in each period in which it reads. The clock
+never goes back: the last day that the ledger or its journal has seen counts.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Policy(NamedTuple):
 
     @classmethod
     def of(cls, renews: str | None = None, expires: str | date | None = None) -> Policy:
-        """Read two public arguments."""
+        """The policy of two public arguments, checked."""
         if renews is not None and (not isinstance(renews, str) or renews not in get_args(Renewal)):
             choices = ", ".join(get_args(Renewal))
             raise InputError(f"renews must be one of {choices}, or None; got {shown(renews)[:80]}")
@@ -40,7 +39,7 @@ class Policy(NamedTuple):
 
     @classmethod
     def stated(cls, line: Mapping[str, str]) -> Policy:
-        """What the header of a journal says."""
+        """From the header of a journal."""
         return cls.of(line.get("renews"), line.get("expires"))
 
     def facts(self) -> dict[str, str]:
@@ -48,7 +47,7 @@ class Policy(NamedTuple):
         return {name: value for name, value in self._asdict().items() if value is not None}
 
     def period(self, day: str) -> str:
-        """The period of a day, a text that sorts by time; all days are one if nothing renews."""
+        """The period of a day, as text that sorts by time; "" for all days without renewal."""
         if self.renews is None or not day:
             return ""
         year, month = day[:4], int(day[5:7])
@@ -61,7 +60,7 @@ class Policy(NamedTuple):
         return self.expires is not None and day > self.expires
 
     def __str__(self) -> str:
-        """In words, with what renewal means for the guarantee."""
+        """The policy in words, with the guarantee under renewal."""
         terms = []
         if self.renews is not None:
             terms.append(

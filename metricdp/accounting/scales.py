@@ -34,9 +34,9 @@ def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
 
 
 def excess(scale: float, shares: int) -> float:
-    """Largest log ratio of the probabilities of an integer as a sum of so many discrete Gaussians
-    and as one of the summed variance, rounded up (P17): at most ``(shares - 1) · ln((1 + q) / (1 -
-    q))`` with ``q = 2·sum(exp(-(pi·scale·j)²), j = 1, 2, …)``.
+    """Upper bound of the log ratio of an integer's probabilities as a sum of `shares` discrete
+    Gaussians and as one discrete Gaussian of the summed variance (P17): ``(shares - 1) · ln((1 + q)
+    / (1 - q))`` with ``q = 2·sum(exp(-(pi·scale·j)²), j = 1, 2, …)``, rounded up.
     """
     if shares == 1:
         return 0.0

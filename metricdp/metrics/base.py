@@ -1,4 +1,4 @@
-"""The Metric protocol: what every finite universe offers, in positions and in ids."""
+"""`Metric`: the base class of all finite universes, by positions and by ids."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from metricdp.universe.graph import CoordinateSystem, Graph
 from metricdp.universe.moving import meters_per_unit
 
 MAX_GRID_DISTANCE = 2**40
-"""Quantised diameters stay below this, so that a sum over four million records stays below 2**62.
-"""
+"""Bound of quantized diameters: a sum over four million records then stays below 2**62."""
 EXTENTS = (1e-15, 1e18)
 """Range of the largest distance, or all are 0: single precision can square these."""
 
@@ -39,11 +38,11 @@ class Metric(Finite):
     Points are known by the user's `ids` outside and by position (0..n_points-1, the order of `ids`)
     inside. No method builds an n × n matrix; row blocks are as large as the sources asked for.
 
-    A row of distances is a *center's*: ``distances([c], [v])`` is the cost of serving v from c, in
-    the direction that the universe states. Costs obey the triangle inequality ``d(a, v) <= d(a, b)
-    + d(b, v)``. What needs symmetry works on `symmetric`.
+    A row of distances belongs to a *center*: ``distances([c], [v])`` is the cost of serving v from
+    c, in the universe's direction of travel. Costs obey the triangle inequality ``d(a, v) <= d(a,
+    b) + d(b, v)``. Algorithms that need symmetry use `symmetric`.
 
-    Centers stand at `sites`: the points themselves, except in a table of costs (`CostTable`). All
+    Centers are at `sites`: the points themselves, except in a table of costs (`CostTable`). All
     positions of centers, sources and candidates are positions of sites.
 
     Attributes
@@ -51,7 +50,7 @@ class Metric(Finite):
     ids : sequence of hashable
         The user's own ids, in order of position.
     unit : float
-        Size of the public grid to which distances are quantised by ceiling (`grid_rows`).
+        Step of the public grid to which distances are rounded up (`grid_rows`).
     coordinates : ndarray of float64, shape (n_points, 2), or None
         For drawing and snapping.
     coordinate_system : {"lonlat", "xy"} or None
@@ -60,7 +59,7 @@ class Metric(Finite):
         latitude without one are WGS 84.
     name : str
     grid_error : float
-        The most by which a distance may exceed the same on the grid: 0 unless points are snapped.
+        The most by which a distance may exceed its grid distance: 0 unless points are snapped.
     on_grid : bool
         Whether all distances are whole multiples of `unit`.
     graph : Graph or None
@@ -68,16 +67,16 @@ class Metric(Finite):
     network : Network or None
         Edges to search along, where distances are shortest paths.
     lattice : Lattice or None
-        Integer coordinates, where grid distances are theirs.
+        Integer coordinates, where grid distances are Minkowski distances of these.
     vectors : Vectors or None
-        Coordinates, where distances are Minkowski distances of them.
+        Coordinates, where distances are Minkowski distances of these.
     measured_in : str or None
-        What distances are measured in, such as ``"m"`` or ``"s"``, where that is known; whoever
-        knows may set it. Limits such as ``"10 min"`` need it.
+        Unit of distances, such as ``"m"`` or ``"s"``, where it is known; callers may set it. Limits
+        such as ``"10 min"`` need it.
     held : bool
-        Whether rows are at hand: a block of all costs takes no more than its memory.
+        Whether all rows are in memory: a block of all costs then takes no more than its memory.
     directed : bool
-        Whether costs depend on the direction: rows are no columns.
+        Whether costs depend on the direction: rows differ from columns.
 
     Examples
     --------
@@ -108,7 +107,7 @@ class Metric(Finite):
 
     @property
     def measured(self) -> str:
-        """What distances are measured in, in words."""
+        """Unit of distances, in words."""
         own_unit = "" if self.graph is None else self.graph.measured
         return self.measured_in or own_unit or "the universe's own units"
 
@@ -135,7 +134,7 @@ class Metric(Finite):
 
     @property
     def sites(self) -> Sequence[Hashable]:
-        """Where centers may stand: ids, by default of all points."""
+        """Ids of the places where centers may be: by default all points."""
         return self.ids
 
     def site_positions(self, ids: Iterable[Hashable]) -> Ints:
@@ -148,8 +147,8 @@ class Metric(Finite):
         direction a metric D with ``d(c, v) <= d(c, u) + D(u, v)`` for every site c and all points
         u, v (and, between points, ``d(u, v) <= D(u, v)``).
 
-        Public partitions and trees are built on it: moving one record from u to v changes the cost
-        of any centers by at most D(u, v), whatever the direction of travel.
+        Public partitions and trees are built on it: replacing a record at u by one at v changes the
+        cost of any centers by at most D(u, v), whatever the direction of travel.
         """
         return self
 
@@ -185,7 +184,7 @@ class Metric(Finite):
 
     @abstractmethod
     def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
-        """The distances quantised by ceiling to the public grid: integers, and still a metric."""
+        """Distances rounded up to steps of the public grid: integers, and still a metric."""
 
     @abstractmethod
     def nearest_to(self, centers: Ints) -> tuple[Ints, Floats]:
@@ -193,7 +192,7 @@ class Metric(Finite):
 
     @property
     def triangular(self) -> bool:
-        """Whether the triangle inequality holds by construction, and not by somebody's word."""
+        """Whether the triangle inequality holds by construction, not by the author's promise."""
         return self.vectors is not None or self.network is not None
 
     @abstractmethod
@@ -213,16 +212,16 @@ class Metric(Finite):
         return np.ascontiguousarray(self.distance_rows(targets, sources).T.astype(np.float32))
 
     def with_costs(self, sites: Weights | None = None, access: Weights | None = None) -> Metric:
-        """The same universe with fixed costs on the way: ``cost(c, v) = sites[c] + d(c, v) +
-        access[v]``.
+        """The same universe with fixed costs of sites and points: ``cost(c, v) = sites[c] + d(c, v)
+        + access[v]``.
 
         Parameters
         ----------
         sites : mapping from id to cost, or array_like in the order of `sites`; optional
-            What it costs to enter a site, such as the time to park or to be admitted; 0 for ids
-            that a mapping leaves out.
+            Cost of entering a site, such as the time to park or to be admitted; 0 for ids that a
+            mapping leaves out.
         access : mapping from id to cost, or array_like in the order of `ids`; optional
-            What it costs to get from a point to where travel begins, such as the walk to a stop.
+            Cost from a point to the start of travel, such as the walk to a stop.
 
         Raises
         ------
@@ -231,8 +230,8 @@ class Metric(Finite):
 
         Notes
         -----
-        Costs of all sites are not those of opening them (`mdp.objectives.FacilityLocation`): they
-        count for each unit of demand. See `metricdp.metrics.costed`.
+        These costs count for each unit of demand, unlike the costs of opening a site
+        (`mdp.objectives.FacilityLocation`). See `metricdp.metrics.costed`.
         """
         from metricdp.metrics.costed import CostedMetric  # it derives from this class
 
@@ -242,28 +241,28 @@ class Metric(Finite):
         """Distances between all pairs of centers, shape (k, k), given the Voronoi diagram that
         `seed_centers` returned.
 
-        A universe may return the length of real paths that is not the shortest, where exact rows
-        would cost too much.
+        Where exact rows would take too long, a universe may return lengths of paths that are not
+        the shortest.
         """
         return self.distance_rows(centers, centers).astype(np.float32)
 
     def inner_distances(self, points: Ints, sources: Ints) -> Singles:
-        """Distances from some of `points` (`sources` are indices into them) to all of them, shape
+        """Distances from some of `points` (`sources` are indices into these) to all of them, shape
         (n_sources, n_inner).
 
-        A graph may measure inside the subgraph of these points only.
+        A graph may use shortest paths in the subgraph of these points.
         """
         return self.distance_rows(points[sources], points).astype(np.float32)
 
-    # What a metric can do better than by rows of distances it overrides; and it may number its
-    # points in an order of its own, the inner one, in which its answers are then faster to find.
+    # A metric overrides what it can do faster than by rows of distances. It may number its points
+    # in an order of its own, the inner order, in which it then answers.
 
     def inner(self, positions: Ints) -> Ints:
-        """The numbers of positions in the metric's inner order: by default the same."""
+        """Numbers of positions in the metric's inner order: by default the same."""
         return positions
 
     def outer(self, numbers: Ints) -> Ints:
-        """The positions of inner numbers."""
+        """Positions of inner numbers."""
         return numbers
 
     def two_nearest(self, centers: Ints) -> TwoNearest:
@@ -275,7 +274,7 @@ class Metric(Finite):
         return self.two_nearest(centers).near
 
     def searches(self, points: Ints) -> Searches:
-        """Searches from some positions. They hold what they found: the asker keeps them private."""
+        """Searches from some positions. They store what they find, so they are as private as it."""
         return RowSearches(self, points)
 
     def balls(self, steps: int, candidates: Ints | None = None) -> BallSums:
@@ -283,9 +282,9 @@ class Metric(Finite):
         return RowBalls(self, steps, candidates)
 
     def twins(self, positions: Ints) -> Ints:
-        """Number of a group for each position, equal for points at distance 0."""
-        together = self.distance_rows(positions, positions) == 0
-        return together.argmax(axis=1)
+        """A group number for each position, equal for points at distance 0 (duplicates)."""
+        equal = self.distance_rows(positions, positions) == 0
+        return equal.argmax(axis=1)
 
     def structure(self) -> Iterator[NDArray[Any]]:
         """Arrays that determine all distances, for checksums: by default all rows of distances."""
@@ -294,20 +293,20 @@ class Metric(Finite):
             yield self.distance_rows(every[part]) + 0.0  # -0.0 is 0.0
 
     def check(self) -> None:
-        """Look, on a public sample, whether the metric keeps what private answers are built on
-        (`metricdp.metrics.promises`); once for each metric, when the first demand is held.
+        """Check, on a public sample, the properties that private answers need
+        (`metricdp.metrics.promises`); once for each metric, when the first demand is made.
 
         Raises
         ------
         InputError
-            It does not.
+            One of them does not hold.
         """
         if "checked" not in _known.of(self):
             promises.check(self)
             _known.of(self)["checked"] = True
 
     def snapper(self) -> Snapper:
-        """What maps coordinates to positions, here and in the processes of an engine.
+        """The map from coordinates to positions, for this process and those of an engine.
 
         Raises
         ------
@@ -331,11 +330,11 @@ class Metric(Finite):
         return place, place.dimension
 
     def placing(self, **where: Any) -> CoordinatePlacing:
-        """How coordinates become positions: `metricdp.metrics.placing.placing`."""
+        """The map from coordinates in a stated system: `metricdp.metrics.placing.placing`."""
         return placing(self, **where)
 
     def served_by(self, centers: Any) -> tuple[ServedPositions, float]:
-        """How centers serve each position, by a table of all; the distance is exact."""
+        """A table of each position's nearest center and distance, and the largest distance."""
         label, distance = self.nearest(centers)
         served = ServedPositions(np.asarray(label, np.int64), np.asarray(distance, np.float64))
         return served, float(served.distance.max())
@@ -344,8 +343,8 @@ class Metric(Finite):
         """SHA-256 of what trees, streams and releases depend on: the kind of metric, ids (their
         ``repr``), grid, and edges, points or matrix.
 
-        O(size of the universe). Ids whose ``repr`` differs from one process to the next make
-        another universe each time.
+        O(size of the universe). If the ``repr`` of ids differs between processes, so does the
+        checksum.
         """
         unit = float(self.unit).hex()
         digest = hashlib.sha256(f"{type(self).__name__} {len(self)} {unit}\n".encode())
@@ -358,15 +357,15 @@ class Metric(Finite):
         return digest.hexdigest()
 
     def facts(self) -> dict[str, Any]:
-        """How many points, and `checksum`, for a receipt."""
+        """Number of points, and `checksum`, for a receipt."""
         return {"points": len(self), "sha256": self.checksum()}
 
     def expected(self) -> tuple[NDArray[Any], Floats]:
-        """Records that stand for a demand of which nothing is known, and their shares."""
+        """A public prior of the demand: records, and their shares."""
         return np.arange(len(self)), np.full(len(self), 1 / len(self))
 
     def snap_radius(self, meters: float) -> float:
-        """So many meters on the ground, in the units of what `snapper` searches.
+        """A distance in meters, in the units in which `snapper` searches.
 
         Raises
         ------
@@ -400,8 +399,8 @@ class Metric(Finite):
         return _known.of(self)["snapper"](points)
 
     def stretch(self) -> Floats:
-        """Factors that make degrees as long on the page as on the ground, at the middle latitude;
-        near a pole a hundredth.
+        """Factors of the coordinates for an equirectangular projection at the middle latitude, at
+        least 0.01 near a pole.
         """
         if self.coordinate_system != "lonlat" or self.coordinates is None:
             return np.ones(2)
@@ -463,6 +462,6 @@ def checked_extent(extent: float) -> float:
 
 
 def public_grid(diameter: float, n_points: int) -> float:
-    """A power of two at which a diameter quantises below MAX_GRID_DISTANCE."""
+    """A grid step, a power of two, with which a diameter has fewer than MAX_GRID_DISTANCE steps."""
     cells = min(MAX_GRID_DISTANCE, 2**62 // max(n_points, 1))
     return 2.0 ** int(np.ceil(np.log2(diameter / cells))) if diameter > 0 else 1.0

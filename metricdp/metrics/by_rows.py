@@ -1,4 +1,4 @@
-"""RowMetric: a metric that says how far points are, and leaves the rest to this class."""
+"""`RowMetric`: the base class of metrics that are given by rows of distances."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from metricdp.metrics.structures import Searches
 
 
 class RowMetric(Metric):
-    """Base of metrics that are given by rows of distances: all follows from `ids` and
+    """Base of metrics that are given by rows of distances: everything else follows from `ids` and
     `distance_rows`.
 
-    A subclass has `ids` and `distance_rows`; it may have a better `diameter_bound`, a `unit` of its
-    own, `coordinates`, a `name`, and whatever else of `Metric` it can do better. It may be a
-    dataclass, frozen or not. ``docs/your-own-metric.md`` leads through one; `metricdp.testing`
-    checks it.
+    A subclass has `ids` and `distance_rows`. It may have a better `diameter_bound`, a `unit` of its
+    own, `coordinates`, a `name`, and faster versions of other methods. It may be a dataclass,
+    frozen or not. ``docs/your-own-metric.md`` is a tutorial; `metricdp.testing` checks it.
 
     Notes
     -----
-    Distances are a pure function of a pair of points: finite, symmetric, 0 from a point to itself,
-    not negative. A sample is looked at when the first demand is held (`Metric.check`). Sums over
-    records rest on neither: entries are mended where they are read
+    Distances must be a pure function of a pair of points: finite, symmetric, 0 from a point to
+    itself, not negative. A sample is checked when the first demand is made (`Metric.check`). The
+    privacy of sums over records does not depend on it: entries are corrected where they are read
     (`metricdp.protocols.sound_rows`). The triangle inequality is the author's promise: the
-    quality of centers rests on it, privacy does not.
+    quality of centers depends on it, privacy does not.
 
     Examples
     --------
@@ -50,12 +49,12 @@ class RowMetric(Metric):
 
     @cached_property
     def unit(self) -> float:  # type: ignore[override]
-        """Size of the grid: a power of two, some 2**40 times finer than the universe."""
+        """Step of the grid: a power of two, some 2**40 times smaller than the diameter."""
         return public_grid(checked_extent(self.diameter_bound()), len(self))
 
     @cached_property
     def name(self) -> str:  # type: ignore[override]
-        """How messages call the universe."""
+        """Name of the universe in messages."""
         return f"{len(self):,} points"
 
     def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
@@ -107,12 +106,12 @@ class RowMetric(Metric):
             row = self.distance_rows(np.array([pick]))[0]
             closer = row < best
             label[closer], best[closer] = i, row[closer]
-            label[pick] = i  # also where another center stands at distance 0
+            label[pick] = i  # also if another center is at distance 0
         return centers, label, best
 
 
 class RowCosts(RowMetric):
-    """Base of costs between sites and points that are no metric."""
+    """Base of costs between sites and points that are not a metric."""
 
     directed = True
     _largest: float
@@ -122,7 +121,7 @@ class RowCosts(RowMetric):
         return self._largest
 
     def searches(self, points: Ints) -> Searches:
-        """There are none.
+        """Not available.
 
         Raises
         ------
@@ -132,5 +131,5 @@ class RowCosts(RowMetric):
         raise InputError(f"searches need a metric, and {self.name} is a table of costs")
 
     def balls(self, steps: int, candidates: Ints | None = None) -> SiteBalls:
-        """Points that sites serve within a cost."""
+        """Balls of a site: the points that it serves within a cost."""
         return SiteBalls(self, steps, candidates)

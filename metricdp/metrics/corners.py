@@ -1,4 +1,4 @@
-"""How a record of a box is read: moved to the box's nearest point."""
+"""Boxes by their corners, and clipping of records to them."""
 
 from __future__ import annotations
 

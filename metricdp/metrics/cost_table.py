@@ -26,11 +26,10 @@ from metricdp.universe.long_tables import is_frame, read_costs
 
 
 class CostTable(RowCosts):
-    """What it costs to serve each client from each site: nothing is assumed of the costs but that
-    they are finite and not negative.
+    """The cost of serving each client from each site: any finite costs that are not negative.
 
-    The points of this universe, where demand can be, are the clients; centers are sites. Sites and
-    clients may have ids in common: they are not taken for the same place.
+    The points of this universe, where demand can be, are the clients; centers are sites. An id that
+    is both a site's and a client's does not mean the same place.
 
     Parameters
     ----------
@@ -40,15 +39,14 @@ class CostTable(RowCosts):
         A frame of pandas without such columns is a matrix, sites in its index and clients in its
         columns; so is a file whose first column holds the sites, with a column for each client.
     sites, clients : sequence of hashable, or str; optional
-        Ids, in the order of rows and columns; 0..n-1 by default. Of a long table the names of the
-        columns that hold them, or the ids to keep, in the order they shall have. By default its
-        origins (``from_id``, ``origin``, …) are the sites and its destinations the clients: swap
-        them by ``sites="to_id", clients="from_id"`` where the demand travels.
+        Ids, in the order of rows and columns; 0..n-1 by default. For a long table the names of the
+        columns that hold them, or the ids to keep, in their order. By default its origins
+        (``from_id``, ``origin``, …) are the sites and its destinations the clients: swap them by
+        ``sites="to_id", clients="from_id"`` where the demand travels.
     cost : str, optional
-        The column of costs of a long table; by default its only numeric one beside the ids.
+        The column of costs of a long table; by default its only numeric one besides the ids.
     unreachable : float, optional
-        What pairs cost that the table lacks or gives as NaN or infinite. By default they are
-        refused.
+        Cost of pairs that the table lacks or gives as NaN or infinite. By default they are refused.
 
     Attributes
     ----------
@@ -59,18 +57,17 @@ class CostTable(RowCosts):
     Raises
     ------
     InputError
-        Costs that are negative, or missing without `unreachable`; columns that are not found, or of
-        which there are several.
+        Costs that are negative, or missing without `unreachable`; columns that are not found or
+        ambiguous.
 
     Notes
     -----
-    **The symmetric bound.** D is the largest difference of two vectors in a coordinate: zero to
-    itself, symmetric, and ``|a - c| <= |a - b| + |b - c|`` in the coordinate that is largest, so a
-    pseudo-metric. By its definition ``cost(s, c) <= cost(s, c') + D(c, c')`` for every site, and no
-    smaller function of two clients has this. So exchanging a record at c for one at c' changes the
-    cost of any centers by at most D(c, c'), for a private partition of the clients into parts that
-    are small in D. Building one takes O(n_clients · n_sites) a landmark, of which there are up to
-    1,280.
+    **The symmetric bound.** D is the Chebyshev distance of two clients' columns: zero to itself,
+    symmetric, and ``|a - c| <= |a - b| + |b - c|`` in each coordinate, so a pseudometric. By its
+    definition ``cost(s, c) <= cost(s, c') + D(c, c')`` for every site, and no smaller function of
+    two clients has this property. So replacing a record at c by one at c' changes the cost of any
+    centers by at most D(c, c'). Partitions of the clients into parts that are small in D take
+    O(n_clients · n_sites) a landmark, of which there are up to 1,280.
 
     The table is held in memory, once in double and for a search once in single precision.
 
@@ -135,7 +132,7 @@ class CostTable(RowCosts):
 
     @cached_property
     def symmetric(self) -> ChebyshevMetric:
-        """The least metric between clients that bounds how costs differ."""
+        """The smallest metric between clients that bounds differences of their costs."""
         return ChebyshevMetric(np.ascontiguousarray(self.costs.T), ids=self.ids)
 
     def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
@@ -159,16 +156,16 @@ class CostTable(RowCosts):
         return chosen, *self.nearest_to(chosen)
 
     def structure(self) -> Iterator[NDArray[Any]]:
-        """The costs, and what the sites are called."""
+        """The costs, and the names of the sites."""
         yield self.costs + 0.0
         yield np.frombuffer(repr(list(self._sites)).encode("utf-8"), np.uint8)
 
     def check(self) -> None:
-        """The whole table was looked at when it was given."""
+        """Nothing: the whole table was checked when it was made."""
 
 
 def _complete(matrix: Floats, unreachable: float | None) -> Floats:
-    """Finite costs, not negative."""
+    """The costs, with missing ones replaced; checked to be finite and not negative."""
     missing = ~np.isfinite(matrix)
     if (matrix < 0).any():
         raise InputError(f"costs must not be negative; {int((matrix < 0).sum()):,} are")

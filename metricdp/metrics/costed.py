@@ -1,4 +1,4 @@
-"""Fixed costs on the way: what it costs to enter a site, and to get to where travel begins."""
+"""Fixed costs of a trip: entering a site, and getting to the start of travel."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ class CostedMetric(RowCosts):
     """A universe with entry costs of sites and access costs of points; made by
     `Metric.with_costs`.
 
-    ``cost(c, v) = sites[c] + d(c, v) + access[v]``: not 0 from a point to itself, so no metric, but
-    ``cost(c, v) <= cost(c, u) + cost(u, v)`` holds, as all is non-negative.
+    ``cost(c, v) = sites[c] + d(c, v) + access[v]`` is not 0 from a point to itself, so it is not a
+    metric; but ``cost(c, v) <= cost(c, u) + cost(u, v)`` holds, as all terms are non-negative.
 
     Attributes
     ----------
     travel : Metric
-        The universe without them.
+        The universe without these costs.
 
     Notes
     -----
-    Access costs do not change who is served by whom. Moving a record from u to v changes the cost
-    of any centers by at most ``D(u, v) + abs(access[u] - access[v])`` with D the bound of
-    `symmetric`, that of the travel alone: the latter part is the same for all centers, so they are
-    distinguished as well as without it.
+    Access costs do not change the assignment to centers. Replacing a record at u by one at v
+    changes the cost of any centers by at most ``D(u, v) + abs(access[u] - access[v])``, where D is
+    `symmetric`, the travel's bound. The second term is the same for all centers, so they can be
+    compared as well as without it.
 
-    Centers are found by rows of distances (`metricdp.solvers.row_search`), on large graphs from
-    those for the travel alone.
+    Centers are found by rows of distances (`metricdp.solvers.row_search`), on large graphs starting
+    from those for the travel alone.
 
     Examples
     --------
@@ -66,25 +66,25 @@ class CostedMetric(RowCosts):
 
     @property
     def sites(self) -> Sequence[Hashable]:
-        """Those of the travel."""
+        """The travel's sites."""
         return self.travel.sites
 
     def site_positions(self, ids: Iterable[Hashable]) -> Ints:
-        """Those of the travel."""
+        """Positions of sites in the travel."""
         return self.travel.site_positions(ids)
 
     @property
     def symmetric(self) -> Metric:
-        """That of the travel."""
+        """The travel's symmetric bound."""
         return self.travel.symmetric
 
     def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
-        """Rows of the travel, with the costs."""
+        """The travel's rows plus the fixed costs."""
         access = self._access if targets is None else self._access[targets]
         return self._entry[sources][:, None] + self.travel.distance_rows(sources, targets) + access
 
     def distance_block(self, sources: Ints, targets: Ints) -> Singles:
-        """As the travel has it, with the costs."""
+        """The travel's block plus the fixed costs."""
         block = self.travel.distance_block(sources, targets)
         block = block + self._entry[sources].astype(np.float32)[:, None]
         return np.ascontiguousarray(block + self._access[targets].astype(np.float32))
@@ -92,31 +92,31 @@ class CostedMetric(RowCosts):
     def seed_centers(
         self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
     ) -> tuple[Ints, Ints, Floats]:
-        """Those of the travel."""
+        """The travel's seeding."""
         centers = self.travel.seed_centers(k, weights, rng, power)[0]
         return centers, *self.nearest_to(centers)
 
     def structure(self) -> Iterator[NDArray[Any]]:
-        """That of the travel, and the costs."""
+        """The travel's structure, and the fixed costs."""
         yield from self.travel.structure()
         yield self._entry + 0.0
         yield self._access + 0.0
 
     def check(self) -> None:
-        """What was looked at when they were given, and the travel's own."""
+        """The travel's check: the fixed costs were checked when they were given."""
         self.travel.check()
 
     def snapper(self) -> Snapper:
-        """That of the travel."""
+        """The travel's snapper."""
         return self.travel.snapper()
 
     def snap(self, points: ArrayLike) -> Ints:
-        """As in the travel."""
+        """Positions of the nearest points in the travel."""
         return self.travel.snap(points)
 
 
 def _costs(given: Any, n: int, positions: Any, name: str) -> Floats:
-    """Costs of all, in order of position."""
+    """Fixed costs of all points or sites, in order of position."""
     if given is None:
         return np.zeros(n)
     rule = f"{name} must be {n:,} finite costs that are not negative, or a mapping from id to cost"

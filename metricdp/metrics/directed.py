@@ -1,10 +1,10 @@
 """Travel along one-way roads: costs from the demand to its center, from the center to its demand,
 or there and back.
 
-The universe's row of a center is the cost of serving every point from it. Inside, every arc gets a
-reverse, where needed as long as a way around, so that distances stay as they are and searches can
-go both ways. The longer direction of every arc makes an undirected graph that bounds both
-(`symmetric`).
+A center's row of distances is the cost of serving every point from it. Internally every arc has a
+reverse arc. Where the graph has none it is as long as a path around, so that distances do not
+change and searches can go both ways. The undirected graph with the longer direction of every arc
+bounds the distances in both directions (`symmetric`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from metricdp.universe.convert import graph_from
 from metricdp.universe.graph import Graph, build_graph, reverses
 
 DIRECTIONS = ("to-center", "from-center", "round-trip")
-"""Who travels: the demand to its center, the center to its demand, or either there and back."""
+"""Who travels: the demand to its center, the center to its demand, or there and back."""
 _AROUND = 2000
-"""A way around a one-way arc is looked for among so many vertices nearest to its head."""
+"""The path around a one-way arc is searched among so many vertices nearest to its head."""
 _DIAMETER_SEARCHES = 8  # a tighter bound against a search each
 
 
@@ -60,7 +60,9 @@ def directed_metric(
 
 
 class TwoWay(NamedTuple):
-    """A CSR graph with every arc's reverse: lengths of both, in grid steps of this unit."""
+    """A CSR graph in which every arc has a reverse: lengths in both directions, in grid steps of
+    size `unit`.
+    """
 
     unit: float
     indptr: Ints
@@ -80,19 +82,20 @@ class DirectedGraphMetric(GraphMetric):
     direction : {"to-center", "from-center"}
         A row of distances from c holds d(v, c), or d(c, v), for every v.
     symmetric : GraphMetric
-        Undirected, on the same vertices; never shorter than the way there or the way back.
+        Undirected, on the same vertices; never shorter than the distance in either direction.
 
     Notes
     -----
-    **The symmetric bound.** Let L{u, v} be the longer of d(u, v) and d(v, u) (or a longer way
-    around, where a search of 2,000 vertices finds none) for every two vertices that an arc joins,
-    and D shortest paths in the undirected graph with these lengths: a metric. The directed distance
-    obeys the triangle inequality, so along the path that gives D(u, v) both d(u, v) and d(v, u) are
-    at most the sum of its L: ``max(d(u, v), d(v, u)) <= D(u, v)``. Hence ``d(c, v) <= d(c, u) +
-    d(u, v) <= d(c, u) + D(u, v)`` for every center c, and likewise in the other direction:
-    exchanging a record at u for one at v changes the cost of any centers by at most D(u, v).
+    **The symmetric bound.** For every two vertices that an arc joins, let L{u, v} be the longer of
+    d(u, v) and d(v, u) (or a longer path around, where a search of 2,000 vertices finds none), and
+    let D be the shortest-path metric of the undirected graph with these lengths. The directed
+    distance obeys the triangle inequality, so along the path that gives D(u, v) both d(u, v) and
+    d(v, u) are at most the sum of its L: ``max(d(u, v), d(v, u)) <= D(u, v)``. Hence ``d(c, v) <=
+    d(c, u) + d(u, v) <= d(c, u) + D(u, v)`` for every center c, and likewise in the other
+    direction: replacing a record at u by one at v changes the cost of any centers by at most D(u,
+    v).
 
-    Searches cost what they cost in an undirected graph; see `GraphMetric`.
+    Searches take as long as in an undirected graph; see `GraphMetric`.
 
     Examples
     --------
@@ -111,7 +114,7 @@ class DirectedGraphMetric(GraphMetric):
 
     @classmethod
     def of(cls, graph: Graph, arcs: TwoWay, direction: str) -> Self:
-        """Of a validated graph and its arcs on the grid."""
+        """The metric of a validated graph and its arcs on the grid."""
         made = object.__new__(cls)
         made.graph, made.direction = graph, direction
         unit, indptr, indices, there, back = arcs
@@ -125,8 +128,8 @@ class DirectedGraphMetric(GraphMetric):
         """The same graph with travel in the other direction."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
-        for worked_out in ("symmetric", "reversed"):
-            made.__dict__.pop(worked_out, None)
+        for cached in ("symmetric", "reversed"):
+            made.__dict__.pop(cached, None)
         made.csr, made.back = (*self.csr[:2], self.back), self.csr[2]
         made.direction = DIRECTIONS[1 - DIRECTIONS.index(self.direction)]
         made._place = np.full(len(self), -1, np.int64)
@@ -154,7 +157,7 @@ class DirectedGraphMetric(GraphMetric):
         return GraphMetric(graph)
 
     def distance_block(self, sources: Ints, targets: Ints) -> Singles:
-        """From the fewer side."""
+        """`distance_rows` in single precision, by searches from the smaller side."""
         if len(sources) <= len(targets):
             return self.distance_rows(sources, targets).astype(np.float32)
         return np.ascontiguousarray(
@@ -170,7 +173,8 @@ class DirectedGraphMetric(GraphMetric):
         inner_label, at = label[self.order], self.rank[centers]
         within = inner_label[self.tails] == inner_label[self.csr[1]]
         home = self.voronoi(at, np.where(within, self.back, FAR))[1]
-        lost = np.flatnonzero(home >= FAR)  # a center at distance 0 of another may cut its cell
+        # a center at distance 0 from another may disconnect its cell: go through vertex 0
+        lost = np.flatnonzero(home >= FAR)
         if len(lost):
             to_hub, from_hub = self._from(0, self.back), self._from(0, self.csr[2])
             home[lost] = to_hub[lost] + from_hub[at[inner_label[lost]]]
@@ -190,7 +194,7 @@ class DirectedGraphMetric(GraphMetric):
         return row[0]
 
     def _grid_diameter_bound(self) -> int:
-        """Least sum, over a few vertices, of the farthest way to and the farthest way from it."""
+        """Minimum over a few vertices of the sum of eccentricities to and from the vertex."""
         farther = np.zeros(len(self), np.int64)
         best, hub = int(FAR), 0
         for _ in range(_DIAMETER_SEARCHES):
@@ -202,12 +206,11 @@ class DirectedGraphMetric(GraphMetric):
 
 
 class RoundTripMetric(RowMetric):
-    """Lengths of the ways there and back together: a metric, by two searches a row.
+    """Lengths of round trips: a metric, by two searches a row.
 
-    Round trips are symmetric and obey the triangle inequality, so everything that holds in a metric
-    holds here. No single search finds whose center is nearest, so rows are what this has; what only
-    needs a bound, such as public partitions, uses the graph whose edges are as long as an arc and
-    its reverse together (`symmetric`), which is never shorter.
+    Round trips are symmetric and obey the triangle inequality. No single search finds the nearest
+    centers, so this metric works by rows. Public partitions, which need only a bound, use the graph
+    whose edges are as long as an arc and its reverse together (`symmetric`): it is never shorter.
 
     Examples
     --------
@@ -251,11 +254,11 @@ class RoundTripMetric(RowMetric):
         yield np.array([DIRECTIONS.index(self.direction)])
 
     def check(self) -> None:
-        """Nothing to look at: sums of shortest paths along arcs of integer lengths."""
+        """Nothing: sums of shortest paths with integer lengths have all properties."""
 
 
 def _two_way(graph: Graph, unit: float, lengths: Ints) -> TwoWay:
-    """Arcs with their reverses; where the graph has none, one as long as a way around."""
+    """All arcs with their reverses; a missing reverse is as long as a path around."""
     n, tails, heads = len(graph), graph.tails(), graph.indices.astype(np.int64)
     _, found = reverses(tails, heads, n)
     one_way = np.flatnonzero(~found)
@@ -275,7 +278,7 @@ def _two_way(graph: Graph, unit: float, lengths: Ints) -> TwoWay:
 
 
 def _ways_around(graph: Graph, lengths: Ints, sources: Ints, targets: Ints) -> Ints:
-    """Lengths from each source to its target: the shortest if near, else through vertex 0."""
+    """Path lengths from each source to its target: shortest if near, else through vertex 0."""
     there = graph.indptr, graph.indices, lengths
     order = np.argsort(sources, kind="stable")
     each, counts = np.unique(sources, return_counts=True)

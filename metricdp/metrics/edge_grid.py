@@ -1,4 +1,4 @@
-"""The public grid of a graph: lengths of edges as integers, rounded up."""
+"""The public grid of a graph: edge lengths as integers, rounded up."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from metricdp.universe.graph import Graph
 
 
 def quantised(graph: Graph, resolution: float | None) -> tuple[float, Ints]:
-    """(unit, lengths rounded up to multiples of it)."""
+    """The grid's step, and the edge lengths in steps, rounded up. `resolution`: the step, if the
+    user gives it.
+    """
     n, lengths = len(graph), graph.lengths
     resolution = None if resolution is None else positive(resolution, "resolution")
     bound = 0.0
-    if not _all_at_one_place(graph):
+    if not _all_at_distance_0(graph):
         matrix = csr_array(
             (np.where(lengths == 0, 1e-300, lengths), graph.indices, graph.indptr), shape=(n, n)
         )
@@ -26,9 +28,8 @@ def quantised(graph: Graph, resolution: float | None) -> tuple[float, Ints]:
         back = float(dijkstra(matrix.T, indices=0).max()) if graph.directed else there
         bound = checked_extent(there + back)
     cells = min(MAX_GRID_DISTANCE, 2**62 // n)
-    lengths = np.minimum(
-        lengths, 2 * bound
-    )  # longer edges are on no shortest path, and might overflow
+    # longer edges are on no shortest path, and might overflow
+    lengths = np.minimum(lengths, 2 * bound)
     if resolution is not None:
         if resolution * n > EXTENTS[1]:
             raise InputError(
@@ -51,8 +52,8 @@ def quantised(graph: Graph, resolution: float | None) -> tuple[float, Ints]:
     return unit, _ceiling(lengths / unit)
 
 
-def _all_at_one_place(graph: Graph) -> bool:
-    """Whether all distances are 0: edges of length 0 join all vertices."""
+def _all_at_distance_0(graph: Graph) -> bool:
+    """Whether all distances are 0: edges of length 0 connect all vertices."""
     tails, zero = graph.tails(), graph.lengths == 0
     joined = csr_array(
         (np.ones(zero.sum(), np.int8), (tails[zero], graph.indices[zero])),
@@ -62,10 +63,10 @@ def _all_at_one_place(graph: Graph) -> bool:
 
 
 def _on_grid(steps: Floats) -> Bools:
-    """Which numbers are integers up to floating-point noise, 1e-9 of them and at most 0.001."""
+    """Which numbers are integers up to rounding errors: 1e-9 of their size, and at most 0.001."""
     return np.abs(steps - np.rint(steps)) <= 1e-9 * np.abs(steps).clip(max=1e6)
 
 
 def _ceiling(steps: Floats) -> Ints:
-    """Round up, but not what exceeds an integer by floating-point noise only."""
+    """Round up, but to the nearest integer where the difference is a rounding error."""
     return np.where(_on_grid(steps), np.rint(steps), np.ceil(steps)).astype(np.int64)

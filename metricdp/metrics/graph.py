@@ -43,10 +43,10 @@ class GraphMetric(Metric):
         dropped, and a directed graph is accepted when every arc has a reverse of the same length
         (or with `directed` or `symmetrize`).
     weight : str, None or list of str
-        Edge attribute that holds the length (not used for scipy.sparse); None counts hops. Of a
-        list, such as one of times of day, a list of metrics is made.
+        Edge attribute that holds the length (not used for scipy.sparse); None counts hops. A list,
+        such as one of times of day, gives a list of metrics.
     symmetrize : bool
-        Use the shorter direction of one-way arcs both ways.
+        Use the shorter direction of each pair of vertices both ways.
     largest_component : bool
         Keep the largest connected component of a disconnected graph (strongly connected, with
         `directed`).
@@ -67,8 +67,8 @@ class GraphMetric(Metric):
         The validated graph, in the order of `ids`.
     unit : float
         The grid. All distances are integer multiples of it: sums of edge lengths rounded up, hence
-        again a metric, and never shorter than the graph's own (except for 1e-9 of them, taken for
-        floating-point noise).
+        again a metric, and never shorter than the graph's own (up to 1e-9 of them, taken for
+        rounding errors).
 
     Raises
     ------
@@ -78,7 +78,7 @@ class GraphMetric(Metric):
     Notes
     -----
     Vertices are reordered once internally by reverse Cuthill–McKee, which makes searches about
-    twice as fast on road networks with shuffled ids; nothing of it shows outside.
+    twice as fast on road networks with shuffled ids.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class GraphMetric(Metric):
     on_grid = True
 
     def __new__(cls, *given: Any, directed: bool = False, **options: Any) -> Any:
-        """Of a directed graph a `DirectedGraphMetric`, or for round trips a metric by rows; of a
+        """With `directed` a `DirectedGraphMetric`, or for round trips a `RoundTripMetric`; for a
         list of weights a list of metrics.
         """
         weights = given[1] if len(given) > 1 else options.get("weight")
@@ -164,8 +164,7 @@ class GraphMetric(Metric):
         sources = np.asarray(sources, np.int64)
         inner_targets = np.empty(0, np.int64) if targets is None else self.rank[targets]
         out = np.empty((len(sources), len(self) if targets is None else len(targets)), dtype)
-        # every chunk sets up work space of size n: worth it for whole rows, not for searches that
-        # end early
+        # every chunk allocates work space of size n: searches that end early use few large chunks
         size = _ROWS_AT_ONCE if targets is None else -(-len(sources) // (os.cpu_count() or 1))
         with progress(total=len(sources), label="shortest paths", unit="source") as bar:
 
@@ -202,13 +201,13 @@ class GraphMetric(Metric):
     def two_nearest(self, centers: Ints) -> TwoNearest:
         """One search for all, about three Dijkstras."""
         n = len(self)
-        room = 4 * len(self.csr[1]) + len(centers)
+        size = 4 * len(self.csr[1]) + len(centers)
         found = TwoNearest(np.full(n, -1, np.int32), np.full(n, FAR), np.full(n, FAR))
         two_nearest(
             (*self.csr, self.back),
             self.rank[centers],
             (found.first, np.empty(n, np.int32), found.near, found.far),
-            (np.empty(room, np.int64), np.empty(room, np.int64)),
+            (np.empty(size, np.int64), np.empty(size, np.int64)),
         )
         return found
 
@@ -229,23 +228,23 @@ class GraphMetric(Metric):
         yield from (self.graph.indptr, self.graph.indices, self.graph.lengths + 0.0)
 
     def check(self) -> None:
-        """Nothing to look at: shortest paths along edges of integer lengths keep all promises."""
+        """Nothing: shortest paths with integer edge lengths have all properties."""
 
     @property
     def tails(self) -> Ints:
-        """Where each arc of `csr` begins."""
+        """Tail of each arc of `csr`."""
         return np.repeat(np.arange(len(self)), np.diff(self.csr[0]))
 
     def voronoi(self, sources: Ints, lengths: Ints | None = None) -> tuple[Ints, Ints]:
-        """Voronoi diagram in the internal order: (label, grid distance) of every vertex; by other
-        lengths of the arcs, if given.
+        """Voronoi diagram in the inner order: (label, grid distance) of every vertex; with other
+        `lengths` of the arcs, if given.
         """
         if len(sources) == 0:
             raise InputError("at least one center is needed")
         distance = np.full(len(self), paths.FAR)
         label = np.full(len(self), -1, np.int64)
-        room = len(self.csr[1]) + len(sources)
-        heap = (np.empty(room, np.int64), np.empty(room, np.int64))
+        size = len(self.csr[1]) + len(sources)
+        heap = (np.empty(size, np.int64), np.empty(size, np.int64))
         lengths = self.csr[2] if lengths is None else lengths
         paths.add_sources((*self.csr[:2], lengths), sources, 0, distance, label, *heap)
         return label, distance
@@ -280,9 +279,8 @@ class GraphMetric(Metric):
         there = np.rint(distance[self.order] / self.unit).astype(np.int64)
         home = self._ways_home(centers, label, there)
         tails, heads, through = boundary_arcs(*self.csr, there, home, label[self.order])
-        cells = object.__new__(
-            type(self)
-        )  # on this grid, whatever its distances: detours may be longer than any distance here
+        # on this grid, unchecked: paths through cells may be longer than any distance here
+        cells = object.__new__(type(self))
         cells.graph = build_graph(
             tails,
             heads,
@@ -298,11 +296,15 @@ class GraphMetric(Metric):
         return cells
 
     def _ways_home(self, centers: Ints, label: Ints, there: Ints) -> Ints:
-        """Distances back to the centers, in the inner order, given those there."""
+        """Distances from vertices to their centers, in the inner order, given those from the
+        centers (`there`): the same, in an undirected graph.
+        """
         return there
 
     def inner_distances(self, points: Ints, sources: Ints) -> Singles:
-        """Lengths of shortest paths among `points` (n_sources, n_inner), else of the graph."""
+        """Distances in the subgraph of `points`, (n_sources, n_inner); in the graph if the subgraph
+        is disconnected.
+        """
         indptr, indices, lengths = self.csr
         inner = self.rank[points]
         place = self._place
@@ -336,13 +338,12 @@ class GraphMetric(Metric):
         return rows
 
     def diameter_bound(self) -> float:
-        """Upper bound of the largest distance, in units of length; exact when at most 64 searches
-        settle it.
+        """Upper bound of the largest distance, in units of length; exact if 64 searches suffice.
 
         Eccentricity bounds of Takes & Kosters (Algorithms 2013): a search from u with eccentricity
-        e gives every v the bounds ``max(d, e - d) <= ecc(v) <= e + d``. Road networks resolve in a
-        few dozen searches; where they do not (social graphs), the largest upper bound still
-        standing is returned, at most twice the diameter.
+        e gives every v the bounds ``max(d, e - d) <= ecc(v) <= e + d``. On road networks a few
+        dozen searches suffice; elsewhere (social graphs) the largest remaining upper bound is
+        returned, at most twice the diameter.
         """
         if self._diameter is None:
             self._diameter = float(self._grid_diameter_bound()) * self.unit
@@ -354,11 +355,12 @@ class GraphMetric(Metric):
         upper = np.full(n, paths.FAR)
         row = np.empty((1, n), np.int64)
         for search in progress(range(_DIAMETER_SEARCHES), label="diameter", unit="search"):
-            open_ = upper > lower.max()
-            if not open_.any():
+            unresolved = np.flatnonzero(upper > lower.max())
+            if not len(unresolved):
                 break
-            of = np.flatnonzero(open_)
-            source = of[np.argmax(upper[of]) if search % 2 == 0 else np.argmin(lower[of])]
+            # alternately a vertex of largest upper and of smallest lower bound
+            at = np.argmin(lower[unresolved]) if search % 2 else np.argmax(upper[unresolved])
+            source = unresolved[at]
             paths.distance_rows(self.csr, np.array([source]), np.empty(0, np.int64), True, row)
             eccentricity = row[0].max()
             lower = np.maximum(lower, np.maximum(row[0], eccentricity - row[0]))
@@ -370,7 +372,7 @@ class GraphMetric(Metric):
 
 
 def arcs_of(indptr: Ints, vertices: Ints) -> Ints:
-    """Places of the arcs of some vertices of a CSR graph, those of one after those of another."""
+    """Indices of the arcs of some vertices of a CSR graph, vertex by vertex."""
     degree = np.diff(indptr)[vertices]
     first = np.r_[0, np.cumsum(degree)]
     return np.repeat(indptr[vertices] - first[:-1], degree) + np.arange(first[-1])
@@ -379,9 +381,9 @@ def arcs_of(indptr: Ints, vertices: Ints) -> Ints:
 def boundary_arcs(
     indptr: Ints, indices: NDArray[np.int32], lengths: Ints, there: Ints, home: Ints, label: Ints
 ) -> tuple[Ints, Ints, Ints]:
-    """Arcs between Voronoi cells: (cell, cell, length of the path between their centers through
-    the arc), shape (n_boundary_arcs,) each. `there` and `home` are the distances from each vertex's
-    center and back to it, `label` its cell.
+    """Arcs between Voronoi cells: both cells, and the length of the path between their centers
+    through the arc, shape (n_boundary_arcs,) each. `there` and `home`: distances of each vertex
+    from its center and to it; `label`: its cell.
     """
     tails = np.repeat(np.arange(len(label)), np.diff(indptr))
     cross = np.flatnonzero(label[tails] != label[indices])
@@ -390,7 +392,7 @@ def boundary_arcs(
 
 
 def reversed_places(graph: Graph) -> Ints:
-    """Place of each arc's reverse, where every arc has one."""
+    """Index of each arc's reverse, where every arc has one."""
     return np.lexsort((graph.tails(), graph.indices))
 
 

@@ -21,11 +21,11 @@ from metricdp.universe.crs import WGS84
 EARTH_RADIUS = 6_371_008.8
 """Mean radius of the Earth in meters (IUGG)."""
 _FINEST = 2.0**-10
-"""Size of the grid, about a millimeter, unless a universe has more than 2^27 points."""
+"""Step of the grid, about a millimeter, unless a universe has more than 2^27 points."""
 _NOISE = 1e-7
-"""Meters: three times what rounding can do to a distance (1e-15 radians), and more."""
+"""Meters: at least three times the rounding error of a distance (1e-15 radians)."""
 _FEW = 8
-"""Centers up to which rows find the nearest faster than a search tree."""
+"""Below so many centers, rows find the nearest faster than a k-d tree."""
 
 
 class HaversineMetric(RowMetric):
@@ -41,8 +41,8 @@ class HaversineMetric(RowMetric):
     Attributes
     ----------
     unit : float
-        2**-10 m. Distances on the grid are rounded up after adding 1e-7 m (but for points at one
-        place), more than rounding errors can amount to, so that they are a metric exactly.
+        2**-10 m. Grid distances are rounded up after adding 1e-7 m (except at distance 0), more
+        than rounding errors can be, so that they are exactly a metric.
 
     Raises
     ------
@@ -51,11 +51,11 @@ class HaversineMetric(RowMetric):
 
     Notes
     -----
-    A sphere of the Earth's mean radius: up to 0.56 % off the ellipsoid's geodesics. Two points as
-    unit vectors a, b are ``2 atan2(|a - b|, |a + b|)`` radians apart [1]_, which is exact to 1e-15
-    for near and for opposite points alike (the haversine formula is not for the latter).
-    Coordinates snap to the nearest point by the same distance, across the date line and at the
-    poles too.
+    The Earth is a sphere of its mean radius: distances differ from the ellipsoid's geodesics by up
+    to 0.56 %. Two points as unit vectors a, b are ``2 atan2(|a - b|, |a + b|)`` radians apart [1]_,
+    exact to 1e-15 for near and for antipodal points (the haversine formula is not for the latter).
+    Coordinates snap to the nearest point by the same distance, also across the date line and at the
+    poles.
 
     References
     ----------
@@ -94,17 +94,17 @@ class HaversineMetric(RowMetric):
         return _meters(cdist(here, there), cdist(here, -there))
 
     def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
-        """Distances in steps of the grid, 0 at one place, else rounded up with 1e-7 m to spare.
+        """Distances in steps of the grid, rounded up after adding 1e-7 m, except at distance 0.
 
-        With d' = d + e the computed distance, \\|e\\| <= h and s >= 3h to spare, of x, y, z in turn
-        ``d'(x, z) + s <= d(x, y) + d(y, z) + h + s <= (d'(x, y) + s) + (d'(y, z) + s)``: what is
-        rounded up obeys the triangle inequality, and so does it rounded up.
+        Let d' = d + e be the computed distance, \\|e\\| <= h, and s >= 3h what is added. Then
+        ``d'(x, z) + s <= d(x, y) + d(y, z) + h + s <= (d'(x, y) + s) + (d'(y, z) + s)``: the sums
+        obey the triangle inequality, and so do they rounded up.
         """
         meters = self.distance_rows(sources, targets)
         return np.ceil((meters + _NOISE * (meters > 0)) / self.unit).astype(np.int64)
 
     def nearest_to(self, centers: Ints) -> tuple[Ints, Floats]:
-        """Nearest center of every point by a k-d tree: chords are in the order of arcs."""
+        """Nearest center of every point by a k-d tree: longer arcs have longer chords."""
         if len(centers) < _FEW:
             return super().nearest_to(centers)
         there = self._vectors[centers]
@@ -126,7 +126,9 @@ class HaversineMetric(RowMetric):
         yield self.points + 0.0
 
     def diameter_bound(self) -> float:
-        """Twice the largest distance from the points' middle, at most half the girth; O(n)."""
+        """Twice the largest distance from the points' mean direction, at most half the Earth's
+        circumference; O(n).
+        """
         return self._bound
 
     @cached_property
@@ -147,7 +149,7 @@ def _meters(chord: Floats, opposite: Floats) -> Floats:
 
 
 def _vectors(lonlat: Floats) -> Floats:
-    """Unit vectors, shape (n, 3): one for each place, however it is written."""
+    """Unit vectors, shape (n, 3); equal for two notations of one place."""
     longitude, latitude = lonlat.T
     # 180 degrees east is 180 degrees west, and a pole has any longitude
     east = np.radians(np.where(longitude == -180.0, 180.0, longitude))
@@ -157,7 +159,7 @@ def _vectors(lonlat: Floats) -> Floats:
 
 
 def _checked_vectors(lonlat: Floats) -> Floats:
-    """The same of points that may be private: no value is reported."""
+    """Unit vectors of points that may be private: no message quotes a value."""
     if (np.abs(lonlat) > (180.0, 90.0)).any():
         raise InputError(
             "points must be longitude (-180 to 180) and latitude (-90 to 90) in degrees"

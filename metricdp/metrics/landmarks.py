@@ -1,4 +1,4 @@
-"""Well-spread public points: what partitions and solvers start from."""
+"""Landmarks: well-spread public points from which partitions and solvers start."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _ROW_ENTRIES = 40_000_000  # 160 MB as float32
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """k-median++ sample of U with its Voronoi diagram: `positions` (m,), `label` and `distance` of
-    every point, distances `between` them (m, m), and `rows` (m, n_points) up to 40 million entries.
+    """A k-median++ sample of the universe with its Voronoi diagram: `positions` (m,); `label` and
+    `distance` (n_points,), the nearest landmark of every point; distances `between` landmarks (m,
+    m); their `rows` (m, n_points), if these have at most 40 million entries.
     """
 
     positions: Ints
@@ -31,14 +32,14 @@ _known = Kept()
 
 
 def landmarks(metric: Metric, m: int = LANDMARKS, seed: int = 0) -> Landmarks:
-    """The universe's m landmarks for this seed, kept as long as the universe is.
+    """The universe's m landmarks for this seed, cached as long as the universe lives.
 
     m searches of the whole universe up to 31,000 points (for m = 1,280), some 30 beyond on road
     networks; 160 MB of rows at most.
     """
-    kept: dict[tuple[int, int], Landmarks] = _known.of(metric)
+    cached: dict[tuple[int, int], Landmarks] = _known.of(metric)
     m = min(m, len(metric))
-    if (m, seed) not in kept:
+    if (m, seed) not in cached:
         positions, label, distance = metric.seed_centers(
             m, np.ones(len(metric)), np.random.default_rng(seed)
         )
@@ -48,5 +49,5 @@ def landmarks(metric: Metric, m: int = LANDMARKS, seed: int = 0) -> Landmarks:
             between = np.ascontiguousarray(rows[:, positions])
         else:
             between = metric.cell_distances(positions, label, distance)
-        kept[m, seed] = Landmarks(positions, label, distance, between, rows)
-    return kept[m, seed]
+        cached[m, seed] = Landmarks(positions, label, distance, between, rows)
+    return cached[m, seed]

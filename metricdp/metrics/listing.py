@@ -1,4 +1,4 @@
-"""Sets as their user lists them, and balls listed at once."""
+"""`ListedSets` from the sets that a user gives, and from balls."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.progress import progress
 
 _LISTED = 1 << 25
-"""Entries of listed balls: 400 MB."""
+"""Most entries of listed balls: 400 MB."""
 
 
 def listed_sets(sets: Any, universe: Metric) -> ListedSets:
-    """Sets of ids: lists, or a sparse matrix with a row a set and a column a point."""
+    """Sets of points from lists of ids, or from a sparse matrix with a row for each set and a
+    column for each point.
+    """
     if hasattr(sets, "tocsr"):
         matrix = sets.tocsr()
         if matrix.shape[1] != len(universe):
@@ -35,13 +37,13 @@ def listed_sets(sets: Any, universe: Metric) -> ListedSets:
 
 
 def listed_balls(balls: Balls, most: int = _LISTED) -> ListedSets:
-    """The same sets, each ball listed; of more than `most` points only the first balls."""
+    """The first balls as listed sets: at least one, and at most `most` points in all."""
     found: list[Ints] = []
-    room = most
+    left = most
     numbers = progress(range(balls.n_sets), label="balls", unit="ball")
     for ball in balls.each(numbers):
-        room -= len(ball)
-        if room < 0 and found:
+        left -= len(ball)
+        if left < 0 and found:
             break
         found.append(ball)
     return ListedSets.of_distinct(found, balls.n_elements)

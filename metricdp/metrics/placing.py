@@ -1,9 +1,9 @@
-"""From coordinates in a stated system to positions of a universe.
+"""The map from coordinates in a stated reference system to positions of a universe.
 
-**Privacy.** Systems, transformation, limit and box are decided from public facts before a record is
+**Privacy.** Systems, transformation, limit and box follow from public facts, before a record is
 read. `CoordinatePlacing` then maps each point by itself: one fixed operation of PROJ, then the
-nearest point. A point outside the stated box breaks a rule; one beyond the limit has position -1
-and adds 0 to every sum.
+nearest point. A point outside the stated box is an error; one beyond the limit has position -1 and
+adds 0 to every sum.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Snapping(Protocol):
     crs: str | None
 
     def snap_radius(self, meters: float) -> float:
-        """So many meters, in the units of its coordinates."""
+        """A distance in meters, in the units of the coordinates."""
 
 
 def placing(
@@ -50,33 +50,33 @@ def placing(
     geometry: bool = False,
     what: str = "the demand",
 ) -> CoordinatePlacing:
-    """How coordinates become records, or why they cannot: decided by public facts alone.
+    """The map from coordinates to records, chosen by public facts alone.
 
     Parameters
     ----------
     universe : Space
     crs : anything that pyproj reads, optional
-        What the caller declares the coordinates to be.
+        The coordinate reference system that the caller declares.
     max_snap : float or str, optional
-        How far from every point of the universe a record may be: "500m", "2 km", "0.3 mi"; a plain
-        number counts meters where the universe's coordinates have a known unit, else their own
-        units. What is farther is left out.
+        Largest distance of a record from the nearest point of the universe: "500m", "2 km", "0.3
+        mi"; a plain number is in meters where the universe's coordinates have a known unit, else in
+        their own units. Records farther away are left out.
     box : sequence of four floats, optional
-        (x least, y least, x most, y most) of all coordinates, as far as is known in public.
+        A public bounding box of all coordinates: least x, least y, largest x, largest y.
     names : sequence of str
-        Columns that the coordinates stand in.
+        Names of the columns of coordinates.
     file_crs : str, optional
-        What the file or table declares.
+        The system that the file or table declares.
     geometry : bool
-        Whether these are a layer's geometries, which are in some system, rather than columns.
+        Whether these are a layer's geometries, which have a system, instead of columns.
     what : str
-        The demand, in messages.
+        Name of the demand in messages.
 
     Raises
     ------
     InputError
-        Systems that cannot be brought together, axes that are swapped, a universe outside the area
-        of its system or of the box, a limit without a unit.
+        Systems without a transformation, swapped axes, a universe outside the area of its system or
+        of the box, a limit without a unit.
     """
     own = _own_system(universe)
     declared = _declared(crs, crs_text(file_crs), what)
@@ -106,7 +106,7 @@ def _has(crs: str | None) -> str:
 
 
 def what_declares(names: Sequence[str]) -> str | None:
-    """What names of columns say: "lonlat", "latlon" (swapped), or None."""
+    """The axes that names of columns state: "lonlat", "latlon" (swapped), or None."""
     folded = [str(name).strip().lower() for name in names]
     if len(folded) != 2:
         return None
@@ -134,7 +134,7 @@ def _declared(crs: Any, file_crs: str | None, what: str) -> str | None:
 def _check_axes(
     names: Sequence[str], declared: str | None, own: str | None, universe: Space
 ) -> None:
-    """Refuse columns whose names say that they are other axes."""
+    """Refuse columns whose names state other axes."""
     said = what_declares(names)
     if said == "latlon":
         raise InputError(
@@ -164,7 +164,7 @@ def _placed(universe: Space) -> Floats:
 def _box(
     box: Any, move: Transformation | None, universe: Space
 ) -> tuple[float, float, float, float] | None:
-    """The stated box, if some of the universe lies in it."""
+    """The stated box, checked to intersect the universe."""
     if box is None:
         return None
     rule = "box must be four numbers: x least, y least, x most, y most"
@@ -193,7 +193,7 @@ def _moved(corners: Floats, move: Transformation | None) -> Floats:
 
 
 def _meet(corners: Floats, points: Floats) -> bool:
-    """Whether the box about some corners shares a place with that about some points."""
+    """Whether the bounding boxes of some corners and of some points intersect."""
     if not np.isfinite(corners).all():
         return False
     low, high = corners.min(axis=0), corners.max(axis=0)
@@ -201,7 +201,7 @@ def _meet(corners: Floats, points: Floats) -> bool:
 
 
 def snap_limit(max_snap: Any, universe: Snapping) -> float:
-    """The limit in the units of what a finite universe's snapper searches."""
+    """The limit in the units in which a finite universe's snapper searches."""
     if isinstance(max_snap, str):
         read = _DISTANCE.fullmatch(max_snap)
         unit = read.group(2).lower() if read else ""

@@ -1,9 +1,9 @@
-"""What private sums rest on: rows of distances that are integers, symmetric, not negative, and
-within the metric's bound.
+"""The properties of a metric that private sums need: rows of distances that are integers,
+symmetric, not negative, and within the metric's bound.
 
-`check` tests a public sample before any demand is held. `sound_rows` mends each entry by a public
-rule, so that no wrong metric lets a record count for more than was paid for; it refuses nothing, as
-points may be private.
+`check` tests a public sample before any demand is made. `metricdp.protocols.sound_rows` corrects
+each entry by a public rule, so that even with a wrong metric a record counts for no more than was
+paid for; it refuses nothing, as points may be private.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from metricdp.protocols import Rows
 
 _SOURCES = 8
 _TARGETS = 2048
-"""Rows that are looked at, and entries of each."""
+"""Rows that are checked, and entries of each."""
 
 
 class Promising(Rows, Protocol):
-    """What else is checked."""
+    """The parts of a metric that are checked."""
 
     ids: Sequence[Hashable]
     unit: float
@@ -34,14 +34,14 @@ class Promising(Rows, Protocol):
         """Distances."""
 
     def diameter_bound(self) -> float:
-        """No distance exceeds it."""
+        """An upper bound of all distances."""
 
     def positions(self, ids: Iterable[Hashable]) -> Ints:
-        """Where ids stand."""
+        """Positions of ids."""
 
 
 def check(metric: Promising) -> None:
-    """Look at a sample: 8 points spread over the universe, against 2,048, and one whole row."""
+    """Check a sample: distances of 8 points to 2,048, both spread evenly, and one whole row."""
     n = len(metric)
     _check_facts(metric, n)
     sources = np.unique(np.linspace(0, n - 1, min(n, _SOURCES)).astype(np.int64))

@@ -1,4 +1,4 @@
-"""Searches around points. Their work space shows the points, so it belongs to the asker."""
+"""Searches around points. Their work space depends on the points, so it is as private as these."""
 
 from __future__ import annotations
 
@@ -23,38 +23,36 @@ from metricdp.protocols import Rows, sound_rows, trusted
 from metricdp.threads import in_threads
 
 _KEPT_ROWS = 1 << 25
-"""Rows of distances are kept from one search to the next if they all fit: 256 MB."""
+"""Rows of distances are cached between searches if they have at most so many entries: 256 MB."""
 
 
 @dataclass(frozen=True, eq=False)
 class ServedPositions:
-    """Number of the nearest of some centers, and the distance to it, of every position."""
+    """A table of the nearest center of every position, and of its distance."""
 
     label: Ints
     distance: Floats
 
     def __call__(self, records: NDArray[Any]) -> tuple[Ints, Floats]:
-        """Of each record."""
+        """Nearest center of each record, and its distance."""
         return self.label[records], self.distance[records]
 
 
 @dataclass(frozen=True, eq=False)
 class ServedPoints:
-    """The same of points of a box."""
+    """Nearest centers of points of a box, and their distances."""
 
     centers: Floats
 
     def __call__(self, records: NDArray[Any]) -> tuple[Ints, Floats]:
-        """Of each record."""
+        """Nearest center of each record, and its distance."""
         label, square = nearest_centers(records, self.centers)
         return label, np.sqrt(square)
 
 
 @trusted
 class RowSearches:
-    """Searches from some points, again and again, for what could serve them: one row of distances
-    each.
-    """
+    """Repeated bounded searches from some points, each by a row of distances."""
 
     def __init__(self, metric: Rows, points: Ints) -> None:
         self._metric, self._points = metric, points
@@ -80,8 +78,8 @@ class RowSearches:
 
 @trusted
 class RowBalls:
-    """Closed balls of one radius around some candidates: one row of distances a point, asked from
-    the point, so that balls agree both ways.
+    """Closed balls of one radius around candidates, by rows of distances. Rows are those of the
+    points, so that `members` and `add` agree.
     """
 
     def __init__(self, metric: Rows, steps: int, candidates: Ints | None = None) -> None:
@@ -102,10 +100,10 @@ class RowBalls:
 
 @trusted
 class SiteBalls(RowBalls):
-    """One row of distances a site, where sites are no points: rows are no columns."""
+    """Balls of sites that are not points: one row of costs a site."""
 
     def members(self, center: int) -> Ints:
-        """See `RowBalls`: positions of points, in the ball of a site."""
+        """Positions of the points in the ball of a site."""
         return np.flatnonzero(sound_rows(self._metric, np.array([center]))[0] <= self._steps)
 
     def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
@@ -118,7 +116,7 @@ class SiteBalls(RowBalls):
 
 @trusted
 class EdgeSearches:
-    """One bounded search each on all processors. O(n_points) work space a processor."""
+    """Bounded searches along edges, in parallel. O(n_points) work space a processor."""
 
     def __init__(self, metric: Network, points: Ints) -> None:
         self._metric, self._at = metric, metric.rank[points]
@@ -149,7 +147,7 @@ class EdgeSearches:
 
 @trusted
 class EdgeBalls:
-    """One bounded search along edges a ball, or against them. O(n_points + n_arcs) memory."""
+    """Closed balls in a network: one bounded search each. O(n_points + n_arcs) memory."""
 
     def __init__(self, metric: Network, steps: int, candidates: Ints | None = None) -> None:
         self._metric, self._steps = metric, steps
@@ -176,6 +174,8 @@ class EdgeBalls:
     def _search(
         self, csr: tuple[NDArray[Any], ...], points: Ints, amounts: Ints, total: Ints
     ) -> int:
-        """Size of the last point's ball, whose members the work space then holds."""
+        """Add amounts to all points of each ball; return the size of the last point's ball, whose
+        members are then in the work space.
+        """
         metric = self._metric
         return int(add_balls(csr, metric.rank[points], amounts, self._steps, total, self._space))

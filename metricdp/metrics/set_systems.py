@@ -1,7 +1,7 @@
-"""Public set systems: sets that are listed, and balls of a metric.
+"""Public set systems: listed sets, and balls of a metric.
 
-They are public objects, and read-only: what is asked of them with private amounts, sums over sets,
-is computed in `metricdp.records.sums.coverage` and leaves nothing here.
+They are public and read-only. Sums of private amounts over sets are computed in
+`metricdp.records.sums.coverage`, and nothing of them is stored here.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class ListedSets(Frozen):
     """Sets given by their elements.
 
     `indptr` (n_sets + 1,): set s is ``members[indptr[s]:indptr[s + 1]]``, below `n_elements`;
-    what is listed twice in a set is in it once. `holders`: the sets that hold each element,
-    in CSR form: row starts and sets; read-only. 12 bytes an entry.
+    repeated elements of a set count once. `holders`: the sets that contain each element, in CSR
+    form (row starts, sets), read-only. 12 bytes an entry.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class ListedSets(Frozen):
 
     @classmethod
     def of_distinct(cls, sets: Sequence[Ints], n_elements: int) -> ListedSets:
-        """Sets whose elements are known to be distinct and in range: nothing is checked."""
+        """Sets with elements that are known to be distinct and in range, without a check."""
         system = cls.__new__(cls)
         system._fill(
             np.r_[0, np.cumsum([len(one) for one in sets], dtype=np.int64)],
@@ -83,13 +83,13 @@ class ListedSets(Frozen):
         return self._members[self._starts[number] : self._starts[number + 1]]
 
     def add(self, total: Ints, elements: Ints, amounts: Ints) -> None:
-        """By the sets of each element."""
+        """Add each element's amount to the totals of the sets that contain it."""
         add_rows(*self.holders, elements, amounts, total)
 
 
 @trusted
 class Balls(Frozen):
-    """Closed balls of one radius around candidates, each searched anew (`Metric.balls`)."""
+    """Closed balls of one radius around candidates; each use searches again (`Metric.balls`)."""
 
     def __init__(self, metric: Metric, radius: float, candidates: Ints | None = None) -> None:
         self.metric = metric
@@ -109,11 +109,13 @@ class Balls(Frozen):
         return next(self.each([number]))
 
     def add(self, total: Ints, elements: Ints, amounts: Ints) -> None:
-        """By one bounded search, or row of distances, an element."""
+        """Add each element's amount to the totals of the balls that contain it: one bounded search,
+        or row of distances, an element.
+        """
         self.metric.balls(self.steps, self.candidates).add(total, elements, amounts)
 
     def each(self, numbers: Iterable[int]) -> Iterator[Ints]:
-        """The members of some sets, in turn, by one set of buffers that goes with this call."""
+        """The members of some sets, in turn, with buffers that only this call uses."""
         balls = self.metric.balls(self.steps, self.candidates)
         for number in numbers:
             yield balls.members(int(self.centers[number]))

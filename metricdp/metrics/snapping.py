@@ -1,4 +1,4 @@
-"""The nearest point of a universe, for coordinates: here, and in the processes of an engine."""
+"""Snapping of coordinates to the nearest point of a universe, also in an engine's processes."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from metricdp.protocols import trusted
 from metricdp.universe.transformation import Transformation
 
 FAR = 1e150
-"""The square of a larger number is not finite, and no nearest point would be found."""
+"""Coordinates are clipped at this: squares of larger ones would overflow."""
 FINITE = "points must be finite: no NaN and no infinity"
 
 _BUILT: dict[str, cKDTree] = {}
-"""The search tree of the universe that this process was sent last."""
+"""The k-d tree of the universe that this process received last."""
 OUTSIDE = "a point lies outside the box that was stated"
 NO_DEGREES = "points must be longitude (-180 to 180) and latitude (-90 to 90) in degrees"
 
 
 @trusted
 class Snapper:
-    """Maps coordinates to positions. It is what other processes need of a universe: they are sent
-    its coordinates, and build the same search tree, once.
+    """Maps coordinates to positions. Other processes receive it with the universe's coordinates,
+    and build the same k-d tree once.
 
-    `points` (n_located, d): where to search; `power`: of the Minkowski distance that is least for
-    the nearest; `located`: position of each of `points`, 0, 1, … by default; `project`: maps
-    coordinates to where `points` are (it travels to workers); by default they are there;
-    `dimension`: number of coordinates that are given; `limit`: what is farther from every point,
-    where these are searched, has position -1.
+    `points` (n_located, d): the points to search; `power`: of the Minkowski distance; `located`:
+    the position of each of `points`, by default 0, 1, …; `project`: the map from coordinates to the
+    space of `points` (it is sent to workers), by default the identity; `dimension`: number of given
+    coordinates; `limit`: coordinates farther than this from every point, in the space of `points`,
+    have position -1.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Snapper:
         self.dimension = int(points.shape[1] if dimension is None else dimension)
 
     def __getstate__(self) -> dict[str, object]:
-        """Pickled without the tree, whose bytes hold memory that was never written."""
+        """Pickled without the tree, whose bytes include uninitialized memory."""
         return {**self.__dict__, "_tree": None}
 
     def __call__(self, points: ArrayLike) -> Ints:
@@ -96,7 +96,7 @@ class Snapper:
         )
 
     def _built(self) -> cKDTree:
-        """Every copy of this that a process is sent finds the tree of the first."""
+        """The k-d tree; all copies that a process receives share one."""
         if self._tree is None:
             self._tree = _BUILT.get(self._name)
         if self._tree is None:
@@ -127,7 +127,7 @@ def finite_points(points: ArrayLike, dimension: int | None = None) -> Floats:
 
 
 def shaped_points(points: ArrayLike, dimension: int | None = None) -> Floats:
-    """The same without looking whether they are finite."""
+    """Points as float64 (n, dimension), which may be infinite or NaN."""
     array = floats(points, "points must be numbers in an array of shape (n, d)")
     if (
         array.ndim != 2
@@ -141,10 +141,12 @@ def shaped_points(points: ArrayLike, dimension: int | None = None) -> Floats:
 @trusted
 @dataclass(frozen=True)
 class CoordinatePlacing(protocols.Placing):
-    """Coordinates to records of a universe, each point by itself. It travels to the workers.
+    """The map from coordinates to records of a universe, each point by itself. It is sent to
+    workers.
 
-    `degrees`: whether `place` expects longitude and latitude; `move`: from the coordinates' system
-    to the universe's; `box`: where the coordinates were said to lie, in their own system.
+    `degrees`: whether `place` expects longitude and latitude; `move`: the transformation from the
+    coordinates' system to the universe's; `box`: the stated bounding box, in the coordinates'
+    system.
     """
 
     place: Any
@@ -168,18 +170,18 @@ class CoordinatePlacing(protocols.Placing):
 
     @property
     def limited(self) -> bool:
-        """Whether it may leave out a record."""
+        """Whether records may be left out."""
         return isinstance(self.place, Snapper) and self.place.limited
 
     @property
     def plain(self) -> bool:
-        """Whether `place` is all that it does."""
+        """Whether it only applies `place`."""
         asked = (self.move, self.box) != (None, None)
         return not (asked or self.degrees or self.limited)
 
     @property
     def rule(self) -> str:
-        """What a record must be, in words."""
+        """The rule of a record, in words."""
         said = ["a finite point"]
         said += ["of longitude and latitude"] * (self.degrees and self.move is None)
         said += ["inside the box that was stated"] * (self.box is not None)

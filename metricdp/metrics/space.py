@@ -21,15 +21,15 @@ from metricdp.options import Coins, coins
 from metricdp.universe.crs import crs_text
 
 _SAMPLE = 20_000
-"""Public points that stand for an unknown demand."""
+"""Public points that represent an unknown demand."""
 
 
 class EuclideanSpace(Corners):
     """The box ``lower <= x <= upper`` in R^d with the Euclidean distance.
 
     `lower`, `upper` (d,): public corners; they must come from public knowledge, never from the
-    data. Points outside are moved to the nearest point of the box. `crs`: coordinate reference
-    system of the plane, such as ``"EPSG:32719"``.
+    data. Points outside are clipped to the box. `crs`: coordinate reference system of the plane,
+    such as ``"EPSG:32719"``.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class EuclideanSpace(Corners):
         self._nets: dict[tuple[int, int], EuclideanMetric] = {}
 
     def __getstate__(self) -> dict[str, object]:
-        """Pickled without its nets, which are made anew where they are needed."""
+        """Pickled without its cached nets."""
         return {**self.__dict__, "_nets": {}}
 
     def __repr__(self) -> str:
@@ -73,20 +73,22 @@ class EuclideanSpace(Corners):
         return float(np.linalg.norm(self.upper - self.lower))
 
     def check(self) -> None:
-        """Nothing to look at: corners were checked when the box was made."""
+        """Nothing: corners were checked when the box was made."""
 
     def placer(self, max_snap: float | None = None) -> tuple[Any, int]:
-        """`clip`: a box has no points to be far from."""
+        """`clip`; refuses `max_snap`, as no point is far from a box's points."""
         if max_snap is not None:
             raise InputError("max_snap is about the points of a finite universe, and a box has all")
         return self.clip, self.dimension
 
     def placing(self, **where: Any) -> CoordinatePlacing:
-        """How coordinates become points of the box: `metricdp.metrics.placing.placing`."""
+        """The map from coordinates in a stated system: `metricdp.metrics.placing.placing`."""
         return placing(self, **where)
 
     def served_by(self, centers: Any) -> tuple[ServedPoints, float]:
-        """How centers serve each point; the box is as near as its farthest corner's center."""
+        """The nearest center of each point, and a bound of all distances: the least, over centers,
+        of the distance of the farthest corner.
+        """
         there = finite_points(centers, self.dimension)
         corners = np.maximum(np.abs(there - self.lower), np.abs(self.upper - there))
         return ServedPoints(there), float(np.linalg.norm(corners, axis=1).min())
@@ -98,7 +100,7 @@ class EuclideanSpace(Corners):
         return {"dimension": self.dimension, "box": corners.tolist(), "sha256": digest}
 
     def expected(self) -> tuple[NDArray[Any], Floats]:
-        """Records that stand for a demand of which nothing is known, and their shares."""
+        """A public prior of the demand: records, and their shares."""
         coins = np.random.default_rng(0)  # public
         places = coins.uniform(self.lower, self.upper, (_SAMPLE, self.dimension))
         return places, np.full(_SAMPLE, 1 / _SAMPLE)

@@ -1,4 +1,4 @@
-"""What a metric may say it is made of, for methods that use more than its rows."""
+"""Structures that a metric may have, for algorithms that use more than rows of distances."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from metricdp.arrays import Floats, Ints
 
 
 class Network(Protocol):
-    """Edges, along which searches go: `csr` arcs with int64 lengths in grid steps of `unit`, every
-    arc with its reverse (`back`), and the inner `order` with its inverse `rank`.
+    """A network: `csr` arcs with int64 lengths in grid steps of `unit`, the lengths of their
+    reverses (`back`), and the inner `order` with its inverse `rank`.
     """
 
     csr: tuple[Ints, NDArray[np.int32], Ints]
@@ -25,7 +25,7 @@ class Network(Protocol):
     def __len__(self) -> int: ...
 
     def quotient(self, centers: Ints, label: Ints, distance: Floats) -> Any:
-        """The metric, of a network or of the Voronoi cells of centers joined by paths."""
+        """The network of the centers' Voronoi cells, joined by paths."""
 
 
 class Vectors(NamedTuple):
@@ -54,7 +54,7 @@ Take = Callable[[int, NDArray[Any], Ints], None]
 
 
 class Searches(Protocol):
-    """Searches from some points, again and again, for what could serve them."""
+    """Repeated bounded searches from some points."""
 
     def each(self, which: Ints, bounds: Ints, take: Take) -> None:
         """Call `take` for every i of `which`, in any order, with points within ``bounds[i]``."""

@@ -14,8 +14,8 @@ from metricdp.protocols import Rows, sound_rows
 
 
 class TwoNearest(NamedTuple):
-    """The nearest of some centers for every point in the inner order (`first`), and the grid
-    distances to the two nearest (`near`, `far`; FAR if there is no second).
+    """For every point in the inner order, the index of its nearest center (`first`), and the grid
+    distances to the two nearest centers (`near`, `far`; FAR if there is only one).
     """
 
     first: NDArray[np.int32]

@@ -23,11 +23,11 @@ UNITS = {
     "min": ("s", 60.0),
     "h": ("s", 3600.0),
 }
-"""Of what each unit is how many."""
+"""For each unit, the base unit and the factor to it."""
 
 
 def in_words(distance: float, unit: str | None) -> str:
-    """A distance as people say it, in the unit that suits it; a number where no unit is known."""
+    """A distance as text, in a suitable unit; a plain number where the unit is not known."""
     if not math.isfinite(distance):
         return "∞" if distance > 0 else "-∞"
     kind, size = UNITS.get(unit or "", ("", 1.0))
@@ -41,13 +41,13 @@ def in_words(distance: float, unit: str | None) -> str:
 
 
 def unit_shown(universe: Any) -> str | None:
-    """What stands after a distance of a universe: its unit, or hops; None where it is not known."""
+    """The unit to print after a universe's distances, or "hops"; None where it is not known."""
     own: str | None = getattr(universe, "measured_in", None)
     return own or ("hops" if getattr(universe, "measured", None) == "hops" else None)
 
 
 def _three_digits(value: float) -> str:
-    """Three significant digits, and all before the point."""
+    """At least three significant digits, and all digits before the point."""
     if value == 0:
         return "0"
     if abs(value) >= 1e15 or abs(value) < 1e-6:
@@ -58,7 +58,7 @@ def _three_digits(value: float) -> str:
 
 
 def checked_distance(distance: Any, name: str) -> Any:
-    """A distance as it was given: a number, or text such as "10 min"."""
+    """A checked distance: a number, or text such as "10 min"."""
     if isinstance(distance, str):
         _parsed(distance, name)
         return distance
@@ -66,17 +66,17 @@ def checked_distance(distance: Any, name: str) -> Any:
 
 
 def in_units_of(metric: Space, distance: Any, name: str) -> float:
-    """A distance in the units of a metric's.
+    """A distance in the units of a metric.
 
     Parameters
     ----------
     metric : Space
-        Its `measured_in` says what its distances are measured in.
+        Its `measured_in` is the unit of its distances.
     distance : float or str
         A number in those units, or a number and a unit of length or time: ``"500 m"``, ``"10
         min"``.
     name : str
-        Of the argument.
+        Name of the argument.
 
     Raises
     ------

@@ -44,7 +44,9 @@ class VectorMetric(RowMetric):
 
     @cached_property
     def grid_error(self) -> float:  # type: ignore[override]
-        """What snapping moves two points by; 0 where they lie on the grid."""
+        """The most that rounding two points to the grid changes their distance; 0 if they lie on
+        it.
+        """
         shifted = self.points - self.points.min(axis=0)
         d = self.points.shape[1]
         if np.array_equal(shifted, self._on_grid * self.unit):
@@ -78,11 +80,11 @@ class VectorMetric(RowMetric):
         return label.astype(np.int64), distance
 
     def snapper(self) -> Snapper:
-        """The nearest in this metric."""
+        """A map to the nearest point in this metric."""
         return Snapper(self.points, self._minkowski)
 
     def twins(self, positions: Ints) -> Ints:
-        """Equal coordinates, found by sorting them."""
+        """Groups of equal coordinates, by sorting."""
         there = self.points[positions] + 0.0  # -0.0 is 0.0
         return np.unique(there, axis=0, return_inverse=True)[1].ravel()
 
@@ -91,7 +93,7 @@ class VectorMetric(RowMetric):
         yield self.points + 0.0
 
     def check(self) -> None:
-        """Nothing to look at: distances of integer coordinates keep all promises."""
+        """Nothing: distances of integer coordinates have all properties."""
 
     def diameter_bound(self) -> float:
         """Diameter of the bounding box: at most √d (Euclidean) or d (L1) times the true one."""
@@ -135,7 +137,8 @@ class ManhattanMetric(VectorMetric):
 
 class ChebyshevMetric(VectorMetric):
     """A finite universe of points in R^d with the Chebyshev (L-infinity, chessboard) distance: the
-    largest difference of a coordinate. Cranes and plotters move so, whose axes have a motor each.
+    largest difference in a coordinate. It is the time of cranes and plotters, whose axes move at
+    once.
 
     Parameters
     ----------
@@ -170,7 +173,7 @@ class PrecomputedMetric(RowMetric):
     ----------
     matrix : array_like, shape (n_points, n_points)
         Symmetric, zero on the diagonal, non-negative and finite. The triangle inequality is the
-        caller's promise: private counts do not rest on it, the quality of centers does.
+        caller's promise: the quality of centers depends on it, privacy does not.
     ids : sequence of hashable, optional
 
     Raises
@@ -206,7 +209,7 @@ class PrecomputedMetric(RowMetric):
         return self.matrix[sources] if targets is None else self.matrix[np.ix_(sources, targets)]
 
     def check(self) -> None:
-        """The whole matrix was looked at when it was given."""
+        """Nothing: the whole matrix was checked when it was given."""
 
     def diameter_bound(self) -> float:
         """The largest entry: the exact diameter."""

@@ -114,7 +114,7 @@ def test_a_box_has_intervals_of_pieces_of_its_cells(homes_in_a_box, known, tmp_p
     near = release.interval(centers, within=0.5)
     assert abs(near.estimate - (truth <= 0.5).mean()) < 4 * near.half_width < 0.4
     assert release.k_median(k=3).interval.low > 0 and release.k_means(k=3).interval.low > 0
-    refuses("not of a box", release.summary, centers, stability=True)
+    refuses("not for a box", release.summary, centers, stability=True)
     release.save(tmp_path / "box.release")
     loaded = mdp.Release.load(tmp_path / "box.release", space)
     assert loaded.summary(centers).to_dict() == reported.to_dict()
