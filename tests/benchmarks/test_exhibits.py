@@ -1,7 +1,5 @@
 """``python -m benchmarks paper3``, ``paper4`` and ``paper5``: exhibits, their data, tiny runs."""
 
-import gzip
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -55,24 +53,6 @@ def test_each_suite_runs_from_the_command_line(capsys, monkeypatch, tmp_path):
     assert drawn == {"paper3_figure7.png", "paper5_figure1-k.png"}
 
 
-# paper 3
-
-
-def test_pickups_are_drawn_from_the_file_in_the_box(tmp_path, monkeypatch):
-    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    assert point_sets.found() is None
-    (tmp_path / "demand").mkdir()
-    rows = [[-74.0, 40.8, 3], [-73.95, 40.75, 1], [0.0, 0.0, 50]]
-    with gzip.open(tmp_path / point_sets.FILE, "wt") as file:
-        json.dump(rows, file)
-    points = point_sets.pickups(4_000)
-    near = np.abs(points - [0.5, 0.5]).max(axis=1) < 0.02
-    far = np.abs(points - [0.75, 0.25]).max(axis=1) < 0.02
-    assert (near | far).all()  # jitter of 0.0025 units: eight deviations
-    assert near.mean() == pytest.approx(0.75, abs=0.05)  # seven deviations; the seed is fixed
-    assert point_sets.trips(10).shape == (10, 4)
-
-
 @given(
     st.lists(st.tuples(*[st.floats(0, 1)] * 2), min_size=1, max_size=4),
     st.lists(st.tuples(*[st.floats(0, 1)] * 2), min_size=1, max_size=20),
@@ -102,34 +82,6 @@ def test_the_other_coreset_spends_epsilon_and_weighs_everything():
     places, weights = exponential_grid.coreset(SQUARE, demand, 3, "1/2", ledger)
     assert len(places) == len(weights) and (places >= 0).all() and (places <= 1).all()
     refuses("", ledger.charge, "1/1000", error=mdp.BudgetError)
-
-
-def test_growth_is_the_slope():
-    rows = [{"n": n, "seconds": 3e-6 * n**1.5, "curve": "c"} for n in (10, 100, 1000)]
-    assert "n^1.50" in next(paper3._growth(rows))
-
-
-# paper 4
-
-
-def test_greedy_choice_is_greedy():
-    inside = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]], dtype=bool)
-    weights = np.array([1.0, 5.0, 3.0, 2.0])
-    assert paper4._greedily(inside, weights, 1) == 8
-    assert paper4._greedily(inside, weights, 2) == 10
-    assert paper4._greedily(inside, weights, 3) == 11
-
-
-def test_additive_errors_grow_as_reported():
-    rows = [
-        {"n": 9, "k": k, "method": "m", "additive": 0.1 * k**1.5, "ratio": 1 + k}
-        for k in (5, 10, 20)
-    ]
-    reported = next(paper4._growth(rows))
-    assert "grows as k^1.5 at n = 9" in reported and "at most 21.00" in reported
-
-
-# paper 5
 
 
 def test_mixtures_are_the_papers():

@@ -8,9 +8,7 @@ from benchmarks.methods import balcan, k_variates
 from metricdp.privacy import PrivateDemand
 from metricdp.running.runner import Run
 from tests.methods.baselines.test_baselines import exactly  # noqa: F401
-from tests.methods.spending import BOX, blobs, box, cost
-
-METHODS = {"k-variates": k_variates.KVariates(), "balcan": balcan.Balcan(swaps=2)}
+from tests.methods.spending import BOX, blobs, cost
 
 
 def test_variates_are_drawn_by_weight_and_distance():
@@ -28,25 +26,6 @@ def test_variates_are_drawn_by_weight_and_distance():
     expected = pytest.approx(distribution, abs=0.03)
     assert {pair: draws.count(pair) / 4000 for pair in distribution} == expected
     assert k_variates.seeded(points, np.zeros(3), 5, 1, rng).shape == (5, 1)
-
-
-def test_a_projection_keeps_distances_on_average_and_sees_points_alone():
-    rng = np.random.default_rng(0)
-    space = mdp.EuclideanSpace([-1.0] * 40, [1.0] * 40)
-    points = rng.uniform(-0.5, 0.5, (300, 40))
-    ratios = []
-    for seed in range(20):
-        look = balcan.Projection(space, 5, seed)
-        images = look(points)
-        assert np.array_equal(images, np.concatenate([look(p[None]) for p in points]))
-        assert np.array_equal(look.image.clip(images), images)
-        ratios += (
-            ((images[:-1] - images[1:]) ** 2).sum(axis=1)
-            / ((points[:-1] - points[1:]) ** 2).sum(axis=1)
-        ).tolist()
-    assert np.mean(ratios) == pytest.approx(1, abs=0.05)
-    same = balcan.Projection(box(3), 3, 0)
-    assert same(blobs(5, 3)[0]) == pytest.approx(blobs(5, 3)[0] - 5)
 
 
 def test_candidates_lie_where_the_records_are(exactly):  # noqa: F811

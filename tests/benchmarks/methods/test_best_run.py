@@ -58,6 +58,3 @@ def test_shares_add_up(share, runs):
     each, choice = shares_of_runs(share, runs)
     assert each * runs + choice == share
     assert (choice > 0) == (runs > 1)
-
-
-# The exact distribution of the choice, on all neighbors of a tiny box

@@ -8,7 +8,7 @@ import pytest
 import metricdp as mdp
 from benchmarks.methods import good_center
 from benchmarks.methods.ball_counts import peel
-from benchmarks.methods.good_center import AVERAGE, AXES, BOX, GoodCenter, Prices
+from benchmarks.methods.good_center import GoodCenter, Prices
 from benchmarks.methods.grid import Grid
 from metricdp.methods.asking import Select, driven
 from metricdp.releases import Release
@@ -61,12 +61,3 @@ def test_the_center_of_a_cluster_is_found(d, images):
     assert reported == ["box of images", *(["interval of an axis"] * d if images < d else [])]
     query, price = asked[-1]
     assert price == 3 and query.exact(points)[0] >= 0.3 * len(points) * 2**good_center.BITS
-
-
-def test_prices_add_up():
-    for axes in (0, 7):
-        prices = Prices.of(Fraction(4, 5), 10, axes)
-        each = Fraction(4, 5) / 10
-        assert prices.box + axes * prices.axis + prices.average == each
-        assert prices.box == each * BOX
-    assert BOX + AXES + AVERAGE == 1

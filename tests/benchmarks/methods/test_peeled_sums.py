@@ -2,8 +2,6 @@
 keeps between questions.
 """
 
-import itertools
-import math
 from collections import Counter
 
 import hypothesis.strategies as st
@@ -12,7 +10,7 @@ from hypothesis import given, settings
 
 import metricdp as mdp
 from benchmarks.methods.grid import Grid
-from benchmarks.methods.peeling import PartScores, Peeled, PeeledSums
+from benchmarks.methods.peeling import Peeled, PeeledSums
 from tests import naive_peeling as naive
 
 SHAPE = (4, 5)
@@ -64,33 +62,3 @@ def test_a_unit_moves_sums_by_no_more_than_they_say(places, unit, removed):
     moved = np.abs(two - swapped)
     assert moved.sum() <= asked.sensitivity("replace-one", m)
     assert (moved**2).sum() <= asked.squared_sensitivity("replace-one", m)
-
-
-def test_stated_sensitivities():
-    """The largest over all records, and pairs of records, with any vectors in the disk."""
-    asked = query()
-    disk = [v for v in itertools.product(range(-4, 5), repeat=2) if v[0] ** 2 + v[1] ** 2 <= 16]
-    rows = np.array([(4, *v) for v in disk] + [(0, 0, 0)])
-    differing = np.abs(rows[:, None] - rows[None])
-    for relation, moved in (("add-remove", np.abs(rows)), ("replace-one", differing)):
-        for m in (1, 3):
-            assert asked.sensitivity(relation, m) >= m * moved.sum(axis=-1).max()
-            assert asked.squared_sensitivity(relation, m) == m * m * (moved**2).sum(axis=-1).max()
-    assert asked.sensitivity("add-remove", 1) == 4 + math.isqrt(32)
-    assert asked.sensitivity("replace-one", 1) == 2 * math.isqrt(32)
-
-
-@settings(max_examples=60)
-@given(PLACES, st.integers(0, 19))
-def test_parts_count_records(places, one):
-    first, second = np.arange(20) % 3, np.where(np.arange(20) < 9, np.arange(20) % 2, -1)
-    scores = PartScores(SHAPE, (first, second), (3, 2))
-    before, after = (
-        np.bincount(some, minlength=20).astype(np.int64) for some in (places, [*places, one])
-    )
-    expected = [sum(p % 3 == part for p in places) for part in range(3)]
-    expected += [sum(p < 9 and p % 2 == part for p in places) for part in range(2)]
-    assert scores(before).tolist() == expected
-    moved = scores(after) - scores(before)
-    assert moved.min() >= 0 and moved.max() <= scores.change
-    assert scores.monotone and str(scores) == "part with most records left, of 5"

@@ -10,22 +10,13 @@ from hypothesis import given, settings
 
 import metricdp as mdp
 from benchmarks.methods import ball_counts, peeling
-from benchmarks.methods.ball_counts import BallScores, Boxes, before, lattice, peel, radii_of
+from benchmarks.methods.ball_counts import BallScores, Boxes, lattice, peel
 from benchmarks.methods.grid import Grid
-from benchmarks.methods.peeling import (
-    Intervals,
-    Levels,
-    Only,
-    PartScores,
-    Peeled,
-    RadiusScores,
-    top_average,
-)
+from benchmarks.methods.peeling import Intervals, Levels, Only, PartScores, RadiusScores
 from benchmarks.methods.summed_area import cell_counts, lattice_counts, summed_area
 from metricdp.audit.exact import examine
 from metricdp.audit.runner import REFUTED
 from metricdp.kernels.scores import CAP
-from tests import cases
 from tests import naive_peeling as naive
 from tests.benchmarks.methods.peeling_cases import round_cases
 
@@ -117,58 +108,12 @@ def test_scores_move_by_no_more_than_they_say(places, one, target, slack, views)
         assert not scores.monotone or moved.min() >= 0
 
 
-def test_averages_are_the_papers():
-    for seed in range(5):
-        cells = some_cells((4, 5), 12 + seed, seed)
-        counts = counted(cells, (4, 5))
-        held = np.flatnonzero(counts)
-        table, where = summed_area(counts.reshape(4, 5)), np.unravel_index(held, (4, 5))
-        for t in (1, 3, 20):
-            found = [top_average(cell_counts(table, where, r), counts[held], t) for r in range(5)]
-            assert found == naive.averages(cells, range(5), t)
-    assert top_average(np.empty(0, np.int64), np.empty(0, np.int64), 3) == 0
-
-
 @pytest.mark.parametrize("size", [2, 3, 5, 8, 9, 33, 100])
 def test_levels_by_definition(size):
     rng = np.random.default_rng(size)
     cases = rng.integers(-9, 9, size), -np.abs(np.arange(size) - size // 3), np.arange(size) - size
     for scores in cases:
         assert Levels(1, 4)(scores).tolist() == naive.levels(scores.tolist(), 1, 4)
-
-
-@cases(
-    ("shape", "radii"),
-    ((1,), (0, 1)),
-    ((7,), (0, 1, 2, 3, 4)),
-    ((4, 5), (0, 1, 2, 3)),
-    ((3, 20), (0, 1, 2, 3, 4, 6, 8, 10)),
-    ((31,), (0, 1, 2, 3, 4, 6, 8, 11, 16)),
-)
-def test_candidates_for_a_radius(shape, radii):
-    assert radii_of(shape) == radii
-
-
-@cases(
-    ("n", "radius", "middles"),
-    (3, 0, [0, 1, 2]),
-    (3, 7, [0, 1, 2]),
-    (5, 8, [1, 3]),
-    (9, 12, [1, 4, 7]),
-    (9, 19, [2, 6]),
-    (2, 40, [1]),
-    (1, 40, [0]),
-)
-def test_candidates_for_a_middle(n, radius, middles):
-    assert [at.tolist() for at in lattice((n, 1), radius)] == [middles, [0]]
-
-
-def test_weights_are_removed_as_records_are():
-    weights = np.array([0.5, 1.0, 0.0, 2.0])
-    assert before(weights).tolist() == [0, 0.5, 1.5, 1.5]
-    assert before(np.array([1, 2, 0, 4])).tolist() == [0, 1, 3, 3]
-    peel(weights, Grid(mdp.EuclideanSpace([0.0], [4.0]), 4), 3, 2.25)
-    assert weights.tolist() == [0.5, 0.75, 0, 0]
 
 
 @settings(max_examples=40)
@@ -187,11 +132,6 @@ def test_scores_of_radii_by_definition(places, target, slack):
         ]
         assert scores(counts).tolist() == expected
     assert str(scores) == f"radius of a ball with {target} of the records left"
-
-
-def test_sums_of_the_largest_balls_do_not_wrap():
-    values, times, t = np.array([2**40, 7]), np.array([2**40, 1]), 2**40
-    assert top_average(values, times, t) == 2**40
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -251,20 +191,6 @@ def test_removals_counted_on_the_data_are_caught(monkeypatch):
 
     monkeypatch.setattr(peeling, "peel", peel)
     assert caught("balls after removals, a box, add-remove") > REFUTED
-
-
-def test_sums_of_very_many_records_left_neither_move_too_far_nor_wrap():
-    grid = Grid(mdp.EuclideanSpace([0.0], [2.0]), 2)
-    offsets = np.array([[2], [-2]])
-    query = peeling.PeeledSums(Peeled(grid), np.array([0, 1]), offsets, bits=1)
-    claim = query.sensitivity("add-remove", 1)
-    amounts = np.column_stack([np.full(2, 2), offsets])
-    assert query.exact(np.array([[0.5], [0.5], [1.5]])).tolist() == [6, 2]
-    for n in (0, 2**40, 2**60 - 1, 2**60, 2**61 - 1):
-        one = peeling.sums_of(np.array([n, 3]), amounts).tolist()
-        more = peeling.sums_of(np.array([n + 1, 3]), amounts).tolist()
-        assert sum(abs(a - b) for a, b in zip(one, more)) <= claim
-        assert min(*one, *more) >= (0 if n > 3 else -6) and max(*one, *more) <= CAP
 
 
 @pytest.mark.parametrize("seed", range(12))

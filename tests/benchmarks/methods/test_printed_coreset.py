@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from benchmarks.methods.ball_counts import radii_of
-from benchmarks.methods.chunks import Chunks
-from benchmarks.methods.printed_coreset import PrintedCoreset, sizes
+from benchmarks.methods.printed_coreset import PrintedCoreset
 from benchmarks.methods.rec_concave import rec_concave, selections_of
 from metricdp.methods.asking import driven
+from tests import cases
 from tests.methods.box.test_coreset import PLANE, clusters
 
 
@@ -28,10 +27,10 @@ def test_rec_concave_finds_good_solutions(size, where):
     assert quality[found] >= 30 and len(asked) == selections_of(size)
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize(
-    ("delta", "options"),
-    [(0, {"cells": 900}), (1e-6, {"cells": 900}), (0, {"cells": 400, "chunk": 10_000})],
+@cases(
+    ("relation", "delta", "options"),
+    ("add-remove", 1e-6, {"cells": 900}),
+    ("replace-one", 0, {"cells": 400, "chunk": 10_000}),
 )
 def test_published_rounds_find_the_clusters(relation, delta, options):
     points, middle = clusters()
@@ -49,24 +48,3 @@ def test_published_rounds_find_the_clusters(relation, delta, options):
     assert ("exact" in {m.name for m in result.receipt.mechanisms}) == exact
     spent = ledger.spent
     assert result.release.k_median(2).centers.shape == (2, 2) and ledger.spent == spent
-
-
-def test_chunks_depend_on_the_record_alone():
-    points = clusters(4000)[0]
-    chunks = Chunks(PLANE, 4)
-    parts = chunks.encode(points)
-    order = np.random.default_rng(0).permutation(4000)
-    assert (chunks.encode(points[order]) == parts[order]).all()
-    assert (chunks.encode(points[:7]) == parts[:7]).all()
-    assert np.bincount(parts, minlength=4).min() > 850
-    assert (chunks.encode(np.array([[-0.0, 0.5]])) == chunks.encode(np.array([[0.0, 0.5]]))).all()
-
-
-def test_sizes_of_rounds():
-    for n, k in ((100_000, 5), (5000, 1), (10**12, 300)):
-        numbers = sizes(n, k)
-        assert sum(numbers) <= n and n - sum(numbers) <= 0.05 * n
-        assert numbers == sorted(numbers, reverse=True)
-        assert len(numbers) <= 1100
-    assert sizes(0, 3) == sizes(1, 3) == []
-    assert radii_of((512, 512))[:8] == (0, 1, 2, 3, 4, 6, 8, 11) and radii_of((1,)) == (0, 1)

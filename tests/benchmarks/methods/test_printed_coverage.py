@@ -12,6 +12,7 @@ from metricdp.accounting import Cost
 from metricdp.accounting.covering import exponent
 from metricdp.methods import MaxCoverage
 from metricdp.methods.box import private_candidates as candidates
+from tests import cases
 
 PRINTED = printed_coverage.PrintedCoverage()
 
@@ -22,8 +23,7 @@ def mixture(n, d, seed):
     return np.clip(centers[rng.integers(0, 4, n)] + 0.04 * rng.normal(size=(n, d)), -1, 1)
 
 
-@pytest.mark.parametrize("ask", [mdp.k_median, mdp.k_means])
-@pytest.mark.parametrize("d", [1, 2, 5])
+@cases(("ask", "d"), (mdp.k_median, 2), (mdp.k_means, 5))
 def test_the_universe_of_a_box_is_its_private_candidates(monkeypatch, ask, d):
     found = []
 
@@ -54,17 +54,6 @@ def test_a_share_that_candidates_leave_nothing_for_is_refused_and_costs_nothing(
             method = MaxCoverage(share=share)
             mdp.k_means(box, demand, 1, epsilon=1, delta="1e-6", ledger=ledger, method=method)
     assert (ledger.left, ledger.left_delta) == (1, Fraction(1, 10**6))
-
-
-def test_published_radii_grow_to_the_diameter_and_square_for_means():
-    metric = mdp.EuclideanMetric(np.random.default_rng(5).random((30, 2)))
-    for power in (1, 2):
-        radii = np.array(printed_coverage.radii(metric, 0.5, power)) ** power
-        top = metric.diameter_bound() ** power
-        assert len(radii) == math.ceil(1 + math.log(len(metric)) / math.log(1.5))
-        assert radii[0] == pytest.approx(top / len(metric))
-        assert radii[-1] == pytest.approx(top)
-        assert np.allclose(radii[1:-1] / radii[:-2], 1.5)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])

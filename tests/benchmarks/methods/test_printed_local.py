@@ -12,7 +12,6 @@ from benchmarks.methods.printed_local import drawn, named_vectors, reporting, si
 from metricdp.local import streams
 from metricdp.local.oracles import oracle_of
 from metricdp.local.randomizers import TopVectors
-from tests.local.test_centers import mixture, objective
 from tests.local.test_decoding import SMALL, are_valid
 from tests.naive_local import report_chance
 
@@ -66,18 +65,6 @@ def test_every_message_is_valid(options):
     are_valid(printed, points)
     assert simulated_sketch(printed, points, seed=0).n_messages == 40
     assert reporting(parameters, "leaves", "users") == parameters
-
-
-@pytest.mark.parametrize("options", [{"histogram": "levels", "split": "users"}, {}])
-def test_many_dimensions_by_simhash(options):
-    points, _ = mixture(60_000, 30, 4, 0)
-    space = mdp.EuclideanSpace([-1] * 30, [1] * 30)
-    parameters = mdp.local.public_parameters(space, 4, users=len(points), k=4, radius=1.0, seed=0)
-    printed = reporting(parameters, **options)
-    estimate = mdp.local.Decoder(printed).decode(simulated_sketch(printed, points, seed=0))
-    centers = estimate.k_means(4).centers
-    assert objective(points, centers) < 0.4  # 0.81 at the middle
-    assert centers.shape == estimate.k_median(4).centers.shape == (4, 30)
 
 
 @pytest.mark.parametrize("randomizer", SMALL, ids=repr)

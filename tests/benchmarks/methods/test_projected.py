@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from benchmarks.methods.projected import Projected, Projection
-from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
+from benchmarks.methods.projected import Projected
 
 
 def mixture(n=6000, d=30, k=4, seed=0):
@@ -34,19 +33,3 @@ def test_finds_the_groups(inner, delta):
     )
     assert cost(points, result.centers) < 1.2 * cost(points, middle)
     assert result.centers.shape == (4, 30) and result.method == "projected"
-
-
-def test_images_keep_lengths_on_average_and_lie_in_their_box():
-    points, _ = mixture(2000, 60)
-    projection = Projection(box(60), 12, 5)
-    images = projection.encode(points)
-    ratio = (images**2).sum() / (points**2).sum()
-    assert 0.8 < ratio < 1.2 and np.isin(images, projection.images.clip(images)).mean() > 0.99
-    again = projection.encode(projection.lifted(images[:50], points[:1]))
-    # the lifted points may be moved into the box
-    assert again == pytest.approx(images[:50], abs=0.3)
-    for i in (0, 7):
-        assert np.array_equal(projection.encode(points[i : i + 1]), images[i : i + 1])
-    around = VoronoiCells(projection.images, projection.images.clip(images[:5]))
-    cells = PartsOfImages(projection.universe, projection.inside, around)
-    assert cells.encode(points[:5]).tolist() == [0, 1, 2, 3, 4]

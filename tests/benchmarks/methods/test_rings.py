@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from benchmarks.methods.rings import Rings, place_coins, ring_median
+from benchmarks.methods.rings import Rings, ring_median
 from metricdp.methods.box.distances import N_SHELLS, RATIO
 from metricdp.partitions.box.cells import Shells, WholeBox
 from tests.running.test_private_centers import (
@@ -20,7 +20,7 @@ from tests.running.test_private_centers import (
 )
 
 
-@pytest.mark.parametrize(("d", "delta"), [(1, 0), (2, 0), (10, 1e-6)])
+@pytest.mark.parametrize(("d", "delta"), [(2, 0), (10, 1e-6)])
 def test_the_median_is_found_to_a_fraction_of_the_effective_diameter(d, delta):
     assert check_median(ring_median, d, delta).method == "private-median, rings"
 
@@ -53,11 +53,3 @@ def test_rings_are_what_they_say():
     every = Rings(BOX, one, np.ones(N_SHELLS, bool), 0.3, 7)
     sample = every.encode(np.repeat(points, 5, axis=0)).reshape(-1, 5)
     assert (sample == sample[:, :1]).all() and abs((sample[:, 0] == 0).mean() - 0.3) < 0.1
-
-
-def test_a_place_has_its_coin_in_any_company():
-    points = np.random.default_rng(6).normal(size=(257, 37))
-    coins = place_coins(points.view(np.uint64), 3)
-    for i in (0, 1, 100, 256):
-        alone = slice(i, i + 1)
-        assert np.array_equal(place_coins(points[alone].view(np.uint64), 3), coins[alone])

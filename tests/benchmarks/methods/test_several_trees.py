@@ -8,22 +8,13 @@ import pytest
 from hypothesis import given, settings
 
 import metricdp as mdp
-from benchmarks.methods.badly_cut import RemainingCells, badly_cut
+from benchmarks.methods.badly_cut import badly_cut
 from benchmarks.methods.reverse_greedy import reverse_greedy
-from benchmarks.methods.several_trees import tree_centers
 from benchmarks.methods.tree_dp import table_sizes, tree_k_median
-from metricdp.methods.question import PointsQuestion
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from tests import naive_centers
 from tests import naive_quadtree as naive
-from tests.methods.spending import BOX, blobs
-
-
-def test_more_centers_than_cells_divide_the_largest():
-    release = mdp.k_means(
-        BOX, mdp.PrivateDemand(BOX, blobs(20_000)[0]), 3, epsilon=2, method="quadtree"
-    ).release
-    assert tree_centers(release, PointsQuestion.checked(release.universe, 50, 1)).shape == (50, 2)
+from tests.methods.spending import BOX
 
 
 @settings(max_examples=60)
@@ -74,26 +65,3 @@ def test_badly_cut_centers_are_those_of_the_definition(seed, d, chance):
         for center in centers
     ]
     assert badly_cut(tree, centers, depth, chance).tolist() == wanted
-
-
-def test_a_center_beside_the_first_cut_is_badly_cut_and_the_chance_bounds_how_many_are():
-    tree = ShiftedQuadtree(BOX, seed=3)
-    beside = tree.space.lower + tree.root_cell().split([0]).cut[0] * 2.0**-48 * 10 + [1e-9, 3.0]
-    assert badly_cut(tree, beside[None], 24, 0.1).all()
-    centers = np.random.default_rng(0).uniform(0, 10, (300, 2))
-    shares = [
-        np.mean([badly_cut(ShiftedQuadtree(BOX, seed=s), centers, 24, c).mean() for s in range(5)])
-        for c in (0.01, 0.1, 1.0)
-    ]
-    assert shares[0] < shares[1] < shares[2] and shares[0] < 0.03 and shares[1] < 0.3
-
-
-def test_records_of_badly_cut_centers_are_set_aside_one_by_one():
-    points, middle = blobs(300)
-    cells = ShiftedQuadtree(BOX).root_cell().split([0]).split([1, 2])
-    some = RemainingCells(cells, middle, np.array([True, False, False]))
-    parts = some.encode(points)
-    near = np.linalg.norm(points[:, None] - middle, axis=2).argmin(axis=1)
-    assert some.n_parts == cells.n_parts + 1 and (parts[near == 0] == cells.n_parts).all()
-    assert (parts[near != 0] == cells.encode(points)[near != 0]).all()
-    assert all(some.encode(points[i : i + 1])[0] == parts[i] for i in range(20))

@@ -13,14 +13,6 @@ def grid_of(shape):
     return Grid(mdp.EuclideanSpace([0.0] * len(shape), [float(n) for n in shape]), shape)
 
 
-@pytest.mark.parametrize(("d", "n"), [(1, 1), (3, 2), (5, 5)])
-def test_directions_are_orthogonal_and_follow_their_coins(d, n):
-    some, same, other = (directions(d, n, np.random.default_rng(seed)) for seed in (4, 4, 5))
-    assert some.shape == (n, d)
-    assert np.allclose(some @ some.T, np.eye(n))
-    assert (some == same).all() and (d == 1 or not (some == other).all())
-
-
 @pytest.mark.parametrize("keys", [2**62, 7])
 @pytest.mark.parametrize("shape", [(9,), (6, 5), (3, 4, 2)])
 def test_boxes_cell_by_cell(shape, keys, monkeypatch):

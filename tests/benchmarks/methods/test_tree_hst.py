@@ -4,7 +4,6 @@ facilities and noise.
 
 import itertools
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from benchmarks.methods.hst_subtrees import hst_init
 from benchmarks.methods.tree_dp import solve_on_tree
-from tests import naive, refuses
+from tests import naive
 from tests.methods.finite.test_hst import grid as grid
 from tests.methods.finite.test_hst import records as records
 
@@ -73,39 +72,3 @@ def test_initial_centers_are_those_of_the_printed_algorithm(points, seed):
             found = hst_init(tree, tree.sums(weights), k, power=power)
             expected = naive.hst_start(labels, weights, k, power)
             assert {frozenset(tree.points(tree.leaf[c]).tolist()) for c in found} == expected
-
-
-@few
-@given(small_sets, pieces)
-def test_initial_centers_respect_candidates_and_opened_facilities(points, seed):
-    tree, weights, k, power, candidates, opened, places = problem(points, seed)
-    known = tree.level <= np.random.default_rng(seed).integers(0, tree.n_levels)
-    for among in (None, known):
-        where = {"candidates": candidates, "opened": opened, "known": among}
-        found = hst_init(tree, tree.sums(weights), k, power=power, **where)
-        check_centers(found, k, opened, places)
-
-
-def test_every_k_gives_so_many_centers_even_where_points_coincide():
-    tree = mdp.build_hst(mdp.PrecomputedMetric([[0.0, 0, 3], [0, 0.0, 3], [3, 3, 0.0]]), 0)
-    weights = np.array([1.0, 5, 1])
-    for k in (1, 2, 3):
-        assert (
-            len(set(hst_init(tree, tree.sums(weights), k)))
-            == len(set(solve_on_tree(tree, weights, k).centers))
-            == k
-        )
-    assert set(hst_init(tree, tree.sums([1.0, 1, 1]), 2)) == {0, 2}
-    for k in (0, 4):
-        refuses("k must be", hst_init, tree, tree.sums(np.ones(3)), k)
-        refuses("k must be", solve_on_tree, tree, np.ones(3), k)
-
-
-def test_the_walk_ends_at_a_median_where_counts_tell_nothing():
-    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    tree = mdp.build_hst(metric, 0)
-    nothing = np.zeros(tree.n_nodes, bool)
-    assert hst_init(tree, tree.sums(np.arange(9.0)), 1, known=nothing).tolist() == [4]
-    assert hst_init(
-        tree, tree.sums(np.arange(9.0)), 1, known=nothing, candidates=np.array([0, 5, 8])
-    ).tolist() == [5]
