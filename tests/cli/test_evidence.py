@@ -41,16 +41,6 @@ def test_yaml(world, capsys):
     assert yaml.safe_load((world / "a.yaml").read_text()) == json.loads(out)["registry"]
 
 
-def test_an_old_receipt_says_what_it_lacks(world, capsys):
-    old = json.loads((world / "result.json").read_text())
-    del old["receipt"]["made"]
-    (world / "old.json").write_text(json.dumps(old))
-    status, out, err = run(capsys, "evidence", "old.json")
-    assert status == 0
-    assert len(json.loads(out)["missing"]) == 11
-    assert "warning: the receipt does not say: call" in err
-
-
 @cases(
     ("argv", "words"),
     (["gone.json"], "gone.json"),

@@ -70,29 +70,6 @@ def test_chains_find_the_best_of_small_instances_but_for_a_few() -> None:
     assert missed <= 3
 
 
-def _served(costs: list[list[float]], loads: list[float], room: list[float]) -> list[int]:
-    table = np.array(costs)
-    rows, site = np.arange(table.shape[1]), np.zeros(len(table), np.int64)
-    best_rows, best_site = rows.copy(), site.copy()
-    coins, price = np.array([1], np.uint64), np.array([10.0, 1.0, 1e6])
-    near = np.tile(rows, (len(table), 1))
-    moves = (coins, price, 0.0, 0, True, best_rows, best_site, np.inf)
-    held = len(rows)
-    sites = _sites(np.array(room))
-    assert local_search(table, np.array(loads), sites, rows, site, held, near, *moves) < np.inf
-    return best_site.tolist()
-
-
-def test_exchanges_make_room() -> None:
-    loads = [5.0, 4.0, 3.0, 2.0]
-    site = _served([[0.0, 0.0]] * 4, loads, [7.0, 7.0])
-    assert np.bincount(site, loads).tolist() == [7.0, 7.0]
-
-
-def test_a_place_is_taken_where_the_other_loses_less() -> None:
-    assert _served([[0.0, 9.0], [1.0, 2.0]], [1.0, 1.0], [1.0, 1.0]) == [0, 1]
-
-
 @given(st.data())
 def test_sizes_fees_and_least_loads_are_kept(data: st.DataObject) -> None:
     """Three places in two sizes, of the larger of which one can be open."""

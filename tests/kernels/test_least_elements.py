@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metricdp.kernels.least_elements import (
-    BLOCK,
     Labeling,
     graph_labels,
     over_boxes,
@@ -66,24 +65,6 @@ def test_vector_labels(seed, n, d, euclidean, side, at):
         boxes = low, high, over_boxes(np.maximum, found.known, 0)
         vector_labels(points, boxes, euclidean, some, first, found)
     check(found, distances, order)
-
-
-@few
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 80), d=st.integers(1, 4))
-def test_boxes(seed, n, d):
-    rng = np.random.default_rng(seed)
-    points, known = rng.integers(0, 60, (n, d)).astype(float), rng.integers(0, 60, n)
-    low, high = over_boxes(np.minimum, points, np.inf), over_boxes(np.maximum, points, -np.inf)
-    farthest, n_blocks = over_boxes(np.maximum, known, 0), len(low) // 2
-    for box in range(1, len(low)):
-        first, last = box, box
-        while last < n_blocks:
-            first, last = 2 * first, 2 * last + 1
-        inside = slice((first - n_blocks) * BLOCK, (last - n_blocks + 1) * BLOCK)
-        if len(points[inside]):
-            assert (low[box] == points[inside].min(axis=0)).all()
-            assert (high[box] == points[inside].max(axis=0)).all()
-        assert farthest[box] == (known[inside].max() if len(known[inside]) else 0)
 
 
 @few

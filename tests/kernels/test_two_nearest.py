@@ -2,8 +2,6 @@
 over all swaps.
 """
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -119,18 +117,6 @@ def test_labels_and_sums_stay_right_through_many_moves(state, power, data):
             kept.check(true)
 
 
-def test_a_center_hidden_by_two_others_comes_back_when_one_leaves():
-    graph = (6, [(0, 1, 0), (1, 2, 0), (2, 3, 0), (3, 4, 5), (4, 5, 1)])
-    true = naive.all_pairs(*graph)
-    for centers in itertools.permutations(range(4)):  # no vertex has room for more than two of them
-        for slot in range(4):
-            kept = Centers(graph, centers)
-            kept.move(slot, 5)
-            kept.check(true)
-            kept.move((slot + 1) % 4, 4)
-            kept.check(true)
-
-
 def test_labels_stay_right_on_a_larger_graph_and_moves_are_local():
     graph = naive.random_graph(70, 3)
     true, rng = naive.all_pairs(*graph), np.random.default_rng(4)
@@ -166,42 +152,6 @@ def test_changes_of_all_swaps(state, power, cheap, data):
     else:
         # nothing is left to serve: by convention at no cost
         assert kept.losses[0] == pytest.approx(-kept.cost)
-
-
-def test_fixed_slots_are_never_named():
-    graph = naive.random_graph(60, 5)
-    weights, fixed = np.random.default_rng(5).normal(1, 1, 60), [0, 1, 4]
-    expected = naive.swap_changes(naive.all_pairs(*graph) * UNIT, weights, list(range(6)))[
-        :, [2, 3, 5]
-    ]
-    slots, changes = Centers(graph, range(6), weights, fixed=fixed).changes(np.arange(60), 2)
-    assert not np.isin(slots, fixed).any()
-    np.testing.assert_allclose(changes, expected.min(axis=1), rtol=1e-9, atol=1e-9)
-    assert (
-        Centers(graph, range(2), weights, fixed=[0, 1]).changes(np.arange(60), 2)[1] == np.inf
-    ).all()
-
-
-@pytest.mark.parametrize("power", [1, 2])
-def test_taking_swaps_one_after_the_other(power):
-    graph = naive.random_graph(60, 8)
-    true, rng = naive.all_pairs(*graph), np.random.default_rng(8)
-    kept = Centers(graph, rng.choice(60, 5, replace=False), rng.normal(1, 1, 60), power)
-    start = kept.cost
-    cost, swaps, entered = two_nearest.take_swaps(
-        kept.graph,
-        kept.demand,
-        kept.heap,
-        kept.with_cheap(3),
-        kept.space(),
-        rng.permutation(60),
-        kept.cost,
-        1e-9,
-    )
-    kept.cost = cost
-    kept.check(true)
-    assert cost == pytest.approx(naive.cost(true * UNIT, kept.demand[0], kept.centers, power))
-    assert cost < start and swaps > 0 and entered > swaps
 
 
 @few

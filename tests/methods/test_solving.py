@@ -1,7 +1,6 @@
 """Every objective on every universe, public and released, against all choices of sites."""
 
 import json
-from itertools import combinations
 
 import networkx as nx
 import numpy as np
@@ -70,9 +69,6 @@ def _definition(case, limit, total):
     return make(), value
 
 
-PRICES = np.array([3.0, 9, 4, 2, 7, 5, 5, 8, 1, 6, 3])
-
-
 OF_ANY_COSTS = "k-median k-means kz limit p-center threshold max-coverage backup-coverage"
 CASES = [*OF_ANY_COSTS.split(), "equity, weak", "equity, strong"]
 
@@ -116,27 +112,6 @@ def test_the_best_choice_of_public_demand(universe, case):
     some = [1, 3, 5, 6, 8, 10]
     plan = mdp.solve(metric, objective, weights=weights, candidates=[metric.ids[i] for i in some])
     _checked(plan, value, costs, weights, some, [], metric)
-
-
-@pytest.mark.parametrize("universe", sorted(UNIVERSES))
-def test_opening_costs(universe):
-    metric = UNIVERSES[universe]
-    costs = metric.distances(metric.sites)
-    weights = np.random.default_rng(7).integers(0, 6, N).astype(float)
-    choices = [list(c) for k in range(1, N + 1) for c in combinations(range(N), k)]
-    for scale in (0.2, 2.0):
-        prices = PRICES * float(np.median(costs)) * scale
-        values = {tuple(c): naive.with_prices(costs[c], weights, prices[c]) for c in choices}
-        for opened in ([], [4]):
-            best = min(value for c, value in values.items() if set(opened) <= set(c))
-            asked = {"opened": [metric.ids[i] for i in opened]}
-            given = dict(zip(metric.ids, prices)) if opened else prices
-            plan = mdp.solve(metric, o.FacilityLocation(given), weights=weights, **asked)
-            at = metric.positions(plan.centers)
-            assert plan.value == pytest.approx(values[tuple(sorted(at))], rel=1e-9)
-            assert plan.value == pytest.approx(best, rel=1e-9)
-            assert plan.gap == pytest.approx(0, abs=1e-6)
-            assert set(opened) <= set(at)
 
 
 def test_a_start_is_where_searches_begin_and_never_lost(monkeypatch):

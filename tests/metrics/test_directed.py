@@ -13,7 +13,6 @@ from metricdp.metrics.directed import DIRECTIONS
 from metricdp.solvers.graph_search import GraphSearch
 from metricdp.solvers.kmedian import solve
 from metricdp.solvers.part_median import part_median
-from metricdp.solvers.row_search import RowSearch
 from metricdp.testing import MetricTestCase
 from tests import refuses
 
@@ -49,9 +48,9 @@ def town(direction, **size):
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_rows_are_the_costs_of_centers(seed, direction):
-    metric, expected = town(direction, seed=seed, n=3 + 3 * seed)
+    metric, expected = town(direction, seed=seed, n=3 + 6 * seed)
     n = len(metric)
     everyone = np.arange(n)
     assert np.array_equal(metric.distance_rows(everyone), expected)
@@ -67,9 +66,9 @@ def test_rows_are_the_costs_of_centers(seed, direction):
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_symmetric_bounds_both_directions(seed, direction):
-    metric, expected = town(direction, seed=seed, n=5 + 3 * seed)
+    metric, expected = town(direction, seed=seed, n=5 + 6 * seed)
     bound = metric.symmetric.distance_rows(np.arange(len(metric)))
     assert list(metric.symmetric.ids) == list(metric.ids)
     assert np.array_equal(bound, bound.T)
@@ -163,21 +162,6 @@ def test_a_median_is_proven_by_bounds_of_one_direction(direction):
             assert np.isclose(found.cost, totals.min())
             early = part_median(metric, weights, power=power, searches=2)
             assert early.bound <= totals.min() * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_row_searches_end_in_local_optima(direction):
-    metric, costs = town(direction, seed=2, n=60)
-    n = len(metric)
-    search = RowSearch(metric, np.ones(n), np.arange(4))
-    search.descend(n, np.random.default_rng(0))
-    assert np.isclose(search.cost, costs[search.centers].min(axis=0).sum())
-    swaps = (
-        costs[np.r_[np.delete(search.centers, slot), v]].min(axis=0).sum()
-        for slot in range(4)
-        for v in range(n)
-    )
-    assert search.cost <= min(swaps) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

@@ -56,14 +56,6 @@ def test_against_networkx_and_igraph(integers):
         np.testing.assert_array_equal(found, found.T)
 
 
-def test_hops_where_there_is_no_weight():
-    metric = GraphMetric(nx.karate_club_graph(), weight=None)
-    assert metric.unit == 1.0
-    np.testing.assert_array_equal(
-        everything(metric), nx.floyd_warshall_numpy(nx.karate_club_graph(), weight=None)
-    )
-
-
 @pytest.mark.parametrize("directed", [False, True])
 def test_of_several_weights_several_metrics(directed):
     G = nx.path_graph(3)
@@ -73,17 +65,6 @@ def test_of_several_weights_several_metrics(directed):
         GraphMetric(G, ["am", "pm"], directed=directed),
     ):
         assert [metric.distances([0])[0].tolist() for metric in many] == [[0, 1, 3], [0, 4, 5]]
-
-
-def test_the_same_with_any_number_of_processors(monkeypatch):
-    metric = metric_of(*naive.random_graph(200, 5))
-    whole, some = everything(metric), metric.distance_rows(np.arange(200), np.array([3, 199, 3]))
-    for processors in (1, 3, None):
-        monkeypatch.setattr("os.cpu_count", lambda n=processors: n)
-        np.testing.assert_array_equal(everything(metric), whole)
-        np.testing.assert_array_equal(
-            metric.distance_rows(np.arange(200), np.array([3, 199, 3])), some
-        )
 
 
 # Quirks of edges
@@ -212,17 +193,6 @@ def test_unknown_ids_are_named():
     refuses("iterable of ids, got int", metric.distances, 5)
     assert metric.positions([]).tolist() == []
     refuses("at least one center", metric.nearest, [])
-
-
-def test_one_and_two_points():
-    one = metric_of(1, [])
-    assert one.distances([0]).tolist() == [[0]]
-    assert one.diameter_bound() == 0
-    assert [a.tolist() for a in one.nearest([0])] == [[0], [0]]
-    assert one.cell_distances(np.array([0]), np.array([0]), np.array([0.0])).tolist() == [[0]]
-    two = metric_of(2, [(0, 1, 2.5)])
-    assert two.distances([1, 0]).tolist() == [[2.5, 0], [0, 2.5]]
-    assert two.diameter_bound() == 2.5
 
 
 # Snapping

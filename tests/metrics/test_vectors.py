@@ -17,9 +17,6 @@ KINDS = {EuclideanMetric: "euclidean", ManhattanMetric: "cityblock"}
 numbers = st.one_of(
     st.integers(-5, 5).map(float), st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-9)
 )
-point_sets = st.tuples(st.integers(1, 7), st.integers(1, 3)).flatmap(
-    lambda shape: arrays(np.float64, shape, elements=numbers)
-)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -122,27 +119,6 @@ def test_snapping():
     refuses("no coordinates", lambda: PrecomputedMetric([[0.0]]).snap([[0, 0]]))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_seeds(kind):
-    # every place three times
-    points = np.repeat(np.random.default_rng(0).random((6, 2)), 3, axis=0)
-    metric = kind(points)
-    true = everything(metric)
-    for k in (1, 5, 6, 7, 18):
-        for power in (1, 2):
-            centers, label, distance = metric.seed_centers(
-                k, np.ones(18), np.random.default_rng(k), power
-            )
-            assert len(set(centers)) == k
-            np.testing.assert_allclose(distance, naive.nearest(true, centers))
-            np.testing.assert_allclose(true[centers[label], np.arange(18)], distance)
-            np.testing.assert_array_equal(label[centers], np.arange(k))
-            assert len(np.unique(points[centers], axis=0)) == min(k, 6)
-    chosen = metric.seed_centers(3, np.eye(18)[7] - np.eye(18)[2], np.random.default_rng(0))[0]
-    assert chosen[0] == 7 and len(set(chosen)) == 3  # negative weights count as none
-    assert len(set(metric.seed_centers(4, np.zeros(18), np.random.default_rng(0))[0])) == 4
-
-
 # Matrices
 
 
@@ -168,15 +144,6 @@ def test_bad_matrices(matrix, rule):
 def test_bad_ids_of_a_matrix():
     for ids in (["a"], ["a", "a"], np.array([[1, 2], [3, 4]]).tolist()[:1]):
         refuses("ids", PrecomputedMetric, [[0, 1], [1, 0]], ids=ids)
-
-
-def test_one_point():
-    cases = EuclideanMetric([[1.0, 2.0]]), ManhattanMetric([[1.0]]), PrecomputedMetric([[0.0]])
-    for metric in cases:
-        assert everything(metric).tolist() == [[0]]
-        assert metric.grid_rows(np.array([0])).tolist() == [[0]]
-        assert metric.diameter_bound() == 0
-        assert [a.tolist() for a in metric.nearest_to(np.array([0]))] == [[0], [0]]
 
 
 # Boxes

@@ -157,13 +157,6 @@ def test_the_generated_instance_is_proven_from_any_centers():
     assert bad.lower_bound <= optimum and bad.gap > 0.05
 
 
-def test_a_time_limit_leaves_a_valid_bound():
-    block, weights = np.random.default_rng(1).random((80, 90)), np.ones(90)
-    hurried = certify(block, weights, np.arange(5), deadline=Deadline(0.0))
-    patient = certify(block, weights, np.arange(5))
-    assert 0 <= hurried.lower_bound <= patient.lower_bound
-
-
 def test_what_cannot_be_certified_is_refused_before_any_search(monkeypatch):
     metric = road_like(6)
     monkeypatch.setattr(bounds, "MOST_ENTRIES", 100)

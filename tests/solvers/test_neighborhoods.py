@@ -115,19 +115,6 @@ def test_a_core_of_candidates_where_lists_are_too_long(by_tree, opened, monkeypa
     assert cost < 1.03 * best
 
 
-def test_seconds_are_used_up_where_lists_are_too_long(monkeypatch):
-    points = np.random.default_rng(4).random((300, 2))
-    block = np.hypot(*(points[:, None] - points[None]).T)
-    monkeypatch.setattr(neighborhoods, "MOST_ENTRIES", 6_000)
-    rng, first, deadline = np.random.default_rng(0), np.arange(5), Deadline(0.5)
-    rows, cost = thorough_search(
-        BlockCosts(block, np.ones(300)), 5, rng, first=first, deadline=deadline, endless=True
-    )
-    assert deadline.over
-    assert len(np.unique(rows)) == 5
-    assert cost < block[:5].min(axis=0).sum()
-
-
 @pytest.mark.parametrize(("endless", "least"), [(False, 0.9), (True, 0.5)])
 def test_chains_follow_in_a_core_while_they_gain_or_there_is_time(endless, least, monkeypatch):
     points = np.random.default_rng(4).random((300, 2))
@@ -145,16 +132,6 @@ def test_chains_follow_in_a_core_while_they_gain_or_there_is_time(endless, least
         BlockCosts(block, np.ones(300)), 5, np.random.default_rng(0), **asked
     )
     assert (rows.tolist(), cost) == ([0, 1, 2, 3, 4], pytest.approx(least, rel=1e-5))
-
-
-def test_no_core_where_too_few_candidates_would_be_left(monkeypatch):
-    block = np.random.default_rng(0).random((40, 40))
-    monkeypatch.setattr(neighborhoods, "MOST_ENTRIES", 100)
-    rng, first = np.random.default_rng(0), np.arange(4)
-    rows, cost = thorough_search(BlockCosts(block, np.ones(40)), 4, rng, first=first)
-    assert len(np.unique(rows)) == 4
-    assert block[rows].min(axis=0).sum() == pytest.approx(cost)
-    assert cost <= block[:4].min(axis=0).sum()
 
 
 def test_no_time_leaves_what_was_given():

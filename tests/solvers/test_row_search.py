@@ -90,16 +90,6 @@ def test_moves_and_changes(data, power):
     np.testing.assert_allclose(changes, expected[np.arange(len(free)), slots], atol=1e-9)
 
 
-@pytest.mark.parametrize("power", [1, 2])
-def test_one_center_is_exchanged_for_the_best(power):
-    metric, weights, rng = world(n=60, seed=2)
-    search = RowSearch(metric, np.abs(weights), np.array([0]), power)
-    costs = metric.distance_rows(np.arange(60)) ** power @ np.abs(weights)
-    assert search.cost == pytest.approx(costs[0])
-    search.round(1, 60, rng)
-    assert search.centers[0] == costs.argmin() and search.cost == pytest.approx(costs.min())
-
-
 def test_opened_centers_stay_and_others_stand_only_where_allowed():
     metric, weights, rng = world(n=80, seed=3)
     allowed = rng.choice(80, 30, replace=False)

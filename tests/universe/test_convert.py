@@ -80,25 +80,6 @@ def test_every_library_gives_the_same_shortest_paths(case):
     np.testing.assert_allclose(all_distances(graph_from(one_way, symmetrize=True)), oracle)
 
 
-@settings(max_examples=40)
-@given(edge_lists())
-def test_the_arrays_are_a_symmetric_sorted_simple_csr(case):
-    n, edges = case
-    graph = graph_from(multigraph(n, edges))
-    rows = np.repeat(np.arange(n), np.diff(graph.indptr))
-    arcs = list(zip(rows.tolist(), graph.indices.tolist()))
-    assert arcs == sorted(set(arcs)) and all(i != j for i, j in arcs)
-    table = dict(zip(arcs, graph.lengths.tolist()))
-    assert all(table[j, i] == w for (i, j), w in table.items())
-    expected = {}
-    for u, v, w in edges:
-        if u != v:
-            expected[u, v] = expected[v, u] = min(w, expected.get((u, v), np.inf))
-    assert table == expected
-    wanted = np.int64, np.int32, np.float64
-    assert (graph.indptr.dtype, graph.indices.dtype, graph.lengths.dtype) == wanted
-
-
 @pytest.mark.parametrize("make", [sp.coo_array, sp.coo_matrix])
 def test_sparse_duplicates_are_parallel_edges_and_stored_zeros_are_edges(make):
     row, col = [0, 0, 1, 1, 1, 2], [1, 1, 0, 0, 2, 1]

@@ -379,13 +379,3 @@ def test_pmed_p(tmp_path):
     assert read_pmed_p(write(tmp_path, " 3 1 2 \n1 2 5\n", "a.txt")) == 2
     with pytest.raises(GraphFileError, match="header 'n m p'"):
         read_pmed_p(write(tmp_path, "u,v\n1,2\n", "b.txt"))
-
-
-def test_paths_that_are_no_graph_file(tmp_path):
-    refuses("no such file", read_graph_file, tmp_path / "a.csv", error=GraphFileError)
-    refuses("is a directory, not a file", read_graph_file, tmp_path, error=GraphFileError)
-    path = write(tmp_path, "u,v\n" + "1,2\n" * 5000, "a.csv.gz")
-    path.write_bytes(path.read_bytes()[:-9])
-    refuses("damaged or truncated gzip file", read_graph_file, path, error=GraphFileError)
-    with pytest.raises(GraphFileError, match="is not UTF-8 text"):
-        read_graph_file(write(tmp_path, b"p sp 2 1\na 1 2 \xff\n", "a.gr"))

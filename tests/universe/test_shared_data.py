@@ -10,7 +10,6 @@ from metricdp.errors import DirectedGraphError, DisconnectedGraphError
 from metricdp.universe import read_graph_file, read_pmed_p
 from tests import cases, refuses
 from tests.data import DATA
-from tests.universe.test_convert import all_distances
 
 pytestmark = pytest.mark.skipif(
     not DATA.is_dir(), reason="real data not found; set METRICDP_DATA to its folder"
@@ -92,30 +91,3 @@ def test_pmed_as_networkx_with_the_last_cost(number):
         if i < j
     }
     assert got == {(min(e), max(e)): w for *e, w in twin.edges(data="length") if e[0] != e[1]}
-
-
-def test_pmed1_has_its_published_optimum():
-    """By integer programming: OR-Library says 5819; keeping the shortest of repeated edges would
-    give 5718.
-    """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import coo_array, eye_array, hstack, kron, vstack
-
-    d = all_distances(read_graph_file(DATA / "pmed/pmed1.txt"))
-    n, p = len(d), 5
-    rules = vstack(
-        [
-            hstack([kron(eye_array(n), np.ones((1, n))), coo_array((n, n))]),
-            hstack([eye_array(n * n), -kron(np.ones((n, 1)), eye_array(n))]),
-            coo_array(np.r_[np.zeros(n * n), np.ones(n)][None, :]),
-        ]
-    ).tocsr()
-    low, high = np.r_[np.ones(n), np.full(n * n, -np.inf), p], np.r_[np.ones(n), np.zeros(n * n), p]
-    whole = np.r_[np.zeros(n * n), np.ones(n)]
-    found = milp(
-        np.r_[d.ravel(), np.zeros(n)],
-        constraints=LinearConstraint(rules, low, high),
-        integrality=whole,
-        bounds=Bounds(0, 1),
-    )
-    assert round(found.fun) == 5819

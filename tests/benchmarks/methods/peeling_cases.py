@@ -37,10 +37,9 @@ def _single() -> Iterator[Case]:
     grid = Grid(world.universe, 3)
     fine = Grid(world.universe, 40)
     views: dict[str, tuple[Any, ...]] = {
-        "levels": (Levels(0, 2),),
         "intervals": (Intervals(16, 8),),
+        "two steps": (Levels(1, 3), Only((0, 3))),
     }
-    views["two steps"] = (Levels(1, 3), Only((0, 3)))
     removed = ((0, 1), (0, 1))
     parts = PartScores((3,), (np.array([0, 1, 1]), np.array([-1, 0, 1])), (2, 2))
     queries: dict[str, tuple[Any, float]] = {

@@ -47,9 +47,8 @@ class TestMethods(MethodTestCase):
 
 PRINTED = [KVariates(), Balcan(swaps=2), PrintedQuadtree(passes=3)]
 SEVERAL = [
-    SeveralTrees(runs=3),
     SeveralTrees(runs=2),
-    SeveralTrees(rounds=8, budget="uniform", estimate="own", passes=3, runs=2, depth=8),
+    SeveralTrees(rounds=3, budget="uniform", estimate="own", passes=3, runs=2, depth=3),
     SeveralTrees(passes=2, centers="tree"),
 ]
 

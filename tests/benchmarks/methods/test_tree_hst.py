@@ -16,7 +16,7 @@ from tests import naive
 from tests.methods.finite.test_hst import grid as grid
 from tests.methods.finite.test_hst import records as records
 
-few = settings(max_examples=80, derandomize=True)
+few = settings(max_examples=30, derandomize=True)
 pieces = st.integers(0, 10**6)
 small_sets = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=8)
 

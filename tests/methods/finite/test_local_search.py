@@ -172,13 +172,3 @@ def test_best_swaps_are_those_of_the_definition(graph, data, power):
     assert (
         len(best_swaps(metric, np.array(demand, np.int64), np.array(centers), steps=1).centers) <= 2
     )
-
-
-def test_best_swaps_keep_the_opened_and_the_candidates(road):
-    rng = np.random.default_rng(0)
-    found = best_swaps(
-        road, rng.integers(0, 60, 80), np.array([7, 8, 9]), candidates=np.arange(20, 40), opened=1
-    )
-    assert all(at[0] == 7 for at in found.centers)
-    assert set(found.centers[-1][1:]) <= {8, 9, *range(20, 40)}
-    refuses("", lambda: best_swaps(road, np.array([1]), np.array([7, 7])))

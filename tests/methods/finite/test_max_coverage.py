@@ -163,19 +163,6 @@ def test_the_loop_shows_each_round_what_is_not_covered_yet(drawn):
     assert len(rounds) == query.rounds
 
 
-def test_a_loop_in_numbers():
-    """A record is shown until a set that holds it is selected; a set, once in a stage."""
-    universe, shown = mdp.GroundSet("abcde"), []
-    sets = listed_sets(["ab", "bcd", "de"], universe)
-    query = CoverQuery(LabelParts.of(universe), [(sets, 2), (sets, 3)])
-    found = query.selected(
-        np.array([5, 1, 1, 1, 1]),
-        lambda scores: shown.append(scores.tolist()) or int(np.argmax(scores)),
-    )
-    assert [one.tolist() for one in found] == [[0, 1], [2, 0, 1]]
-    assert shown == [[6, 3, 2], [2, 2], [0, 0, 1], [0, 0], [0]]
-
-
 # The price
 
 

@@ -2,10 +2,8 @@
 
 import base64
 import re
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -18,7 +16,6 @@ from tests.report.map.test_map import RECEIPT, grid, read_png
 
 SIDE = 30
 CENTERS = [0, 15 * SIDE + 15, 15 * SIDE + 16, SIDE * SIDE - 1]
-Visit = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -252,17 +249,6 @@ def test_numbers_of_centers_in_one_place_do_not_cover_each_other(show, tmp_path)
     pairs = [(a, b) for i, a in enumerate(places) for b in places[:i]]
     gaps = [max(abs(a[0] - b[0]) / 9, abs(a[1] - b[1]) / 12) for a, b in pairs]
     assert len(places) == 6 and min(gaps) >= 0.99 and page.troubles == []
-
-
-def test_many_centers_have_numbers_where_the_view_is_near(show, tmp_path):
-    page = show(
-        written(tmp_path / "map.html", map_page(grid(20), list(range(200)), basis="public"))
-    )
-    assert len(disks(page)) == 200 and all(disk["label"] is None for disk in disks(page))
-    page.click("tbody tr:nth-child(150) button")
-    page.click("#zoom-in")
-    near = disks(page)
-    assert 0 < len(near) <= 60 and all(disk["label"] for disk in near)
 
 
 def test_what_is_said_on_the_map(visit):

@@ -11,14 +11,12 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 
 import metricdp as mdp
 from metricdp.metrics.graph import GraphMetric
-from metricdp.metrics.vectors import EuclideanMetric, PrecomputedMetric
 from metricdp.releases import Mechanism, Receipt
 from metricdp.report import drawing, map_page
-from metricdp.report.colors import PALETTE, assign_colors
+from metricdp.report.colors import PALETTE
 from metricdp.report.evidence.statement import receipt_html
 from metricdp.report.words import show_number
 from metricdp.universe.graph import build_graph
@@ -115,17 +113,6 @@ def test_page_shows_centers_territories_and_noisy_mass():
     facts = ["discrete Laplace", "histogram of 8 parts", "add-remove", "partition"]
     for said in ["0.333333 (exactly 1/3)", *facts]:
         assert said in page
-
-
-def test_pages_of_points_and_of_a_matrix():
-    points = np.random.default_rng(4).random((60, 2))
-    page = map_page(EuclideanMetric(points), [7, 3])
-    data = data_of(page)
-    order = list(map(int, ids_of(data)))
-    nearest = cdist(points[[7, 3]], points).argmin(axis=0)
-    np.testing.assert_array_equal(unsqueezed(data["levels"][0]["label"]), nearest[order])
-    assert 'value="network"' not in page and "<dt>Points</dt><dd>60</dd>" in page
-    assert data_of(map_page(PrecomputedMetric(cdist(points, points)), [7, 3]))["layout"] is True
 
 
 def test_without_weights_no_mass_is_on_the_page():
@@ -230,24 +217,6 @@ def test_the_antimeridian_is_no_border():
     )
 
 
-def test_neighboring_territories_differ_in_color():
-    metric = grid(40)
-    centers = np.random.default_rng(1).choice(1600, 60, replace=False).tolist()
-    label, _ = metric.nearest(centers)
-    points = drawing.project(metric).points
-    pairs = drawing.all_edges(metric, points)
-    color = drawing.territory_colors(label, pairs, points, np.array(centers))
-    border = label[pairs][label[pairs[:, 0]] != label[pairs[:, 1]]]
-    assert len(pairs) == 2 * 40 * 39 and len(border) > 300
-    assert (color[border[:, 0]] != color[border[:, 1]]).all() and color.max() < 8
-
-
-def test_colors_are_all_different_while_they_last():
-    everyone = np.array([[a, b] for a in range(20) for b in range(a)])
-    assert len(np.unique(assign_colors(len(PALETTE), everyone))) == len(PALETTE)
-    assert assign_colors(1, np.empty((0, 2), dtype=np.int64)).shape == (1,)
-
-
 def test_shading_has_the_color_of_the_nearest_territory():
     metric = grid(10)
     points = drawing.project(metric).points
@@ -322,13 +291,6 @@ def test_browser_shows_ids_as_text(show, tmp_path):
     assert page.evaluate("document.getElementById('tip').children.length") == 0
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     assert re.fullmatch(r"[125]0* (km|m)", page.inner_text("#scale")) and page.troubles == []
-
-
-def test_browser_draws_the_smallest_universe(show, tmp_path):
-    metric = grid(1, coordinates=None)
-    page = show(written(tmp_path / "page.html", map_page(metric, [0], basis="public")))
-    assert len(disks(page)) == 1 and not page.locator("#scale").is_visible()
-    assert page.troubles == []
 
 
 def test_browser_adds_up_noisy_weights_with_their_signs(show, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from metricdp.solvers.objectives import capacity_search, partitioning, single_source
 from metricdp.solvers.objectives.single_source import SingleSourceSearch
-from metricdp.solvers.stopping import NEVER, Deadline
+from metricdp.solvers.stopping import NEVER
 from tests.naive_objectives import within_room_whole
 
 NONE = np.empty(0, np.int64)
@@ -97,30 +97,6 @@ def test_a_choice_of_sets_finds_what_the_search_did_not(monkeypatch):
         assert again.upper == pytest.approx(made.upper)
         assert again.proven
     assert any(found)
-
-
-def test_the_roomiest_sites_are_packed_where_the_search_finds_no_room(monkeypatch):
-    monkeypatch.setattr(capacity_search, "_STALLED", 0)
-    monkeypatch.setattr(
-        single_source.SingleSourceSearch, "_search", lambda self, rounds, seconds: rounds
-    )
-    loads = np.array([5.0, 4.0, 3.0, 2.0])
-    made = SingleSourceSearch(np.zeros((3, 4)), loads, np.array([1.0, 7, 7]), 2, NONE, None, NEVER)
-    made.run(np.array([0, 1]))
-    assert made.rows.tolist() == [1, 2]
-    assert np.bincount(made.site, loads).tolist() == [7.0, 7.0]
-
-
-def test_time_is_used_while_a_gap_is_open_and_not_after(monkeypatch):
-    costs, loads, room = instance(1)
-    made = SingleSourceSearch(costs, loads, room, 3, NONE, None, Deadline(600))
-    made.run(np.arange(3))
-    assert made.proven
-    monkeypatch.setattr(single_source, "_MOST_SETS", (1, 1))
-    monkeypatch.setattr(capacity_search, "_STEPS", 2)
-    deadline = Deadline(0.5)
-    SingleSourceSearch(costs, loads, room, 3, NONE, None, deadline).run(np.arange(3))
-    assert deadline.over
 
 
 @pytest.mark.parametrize("spare", [None, 30.0])

@@ -48,18 +48,6 @@ def test_near_the_best_with_a_bound_that_holds(universe, asked, monkeypatch):
     assert plan.bound >= (0 if asked == "all opened" else 0.75) * exact.value
 
 
-def test_a_few_demand_points_need_no_search():
-    metric = METRICS["graph"]
-    weights = {metric.ids[i]: 1.0 for i in (3, 100, 190)}
-    at = metric.positions(weights)
-    instance = instance_of(metric, np.bincount(at, minlength=len(metric)).astype(float))
-    search = wide_center.WideSearch(instance, at, 4)
-    search.run()
-    assert search.upper == 0.0
-    assert search.lower == 0.0
-    assert len(set(search.best.tolist())) == 4
-
-
 def test_costs_of_which_the_least_is_nearly_the_largest(monkeypatch):
     """Within a little less no site reaches anybody, and no prices are to be found."""
     monkeypatch.setattr(p_center, "_LARGE", 10)
