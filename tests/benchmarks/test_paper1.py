@@ -2,7 +2,6 @@
 tiny runs of the whole.
 """
 
-import gzip
 import json
 import math
 import stat
@@ -20,58 +19,7 @@ from benchmarks.sets import point_sets
 FAST = tuple(m for m in paper1.METHODS if m not in ("quadtree", "uniform"))
 
 
-@pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Made-up files in the formats of the real ones."""
-    rng = np.random.default_rng(0)
-    (tmp_path / "points/sipu").mkdir(parents=True)
-    (tmp_path / "uci").mkdir()
-    np.savetxt(
-        tmp_path / "points/sipu/s1.data", rng.integers(0, 10**6, (50, 2)), "%d", delimiter="   "
-    )
-    with gzip.open(tmp_path / "uci/Skin_NonSkin.txt.gz", "wt") as file:
-        file.write(
-            "r,g,b,skin\n"
-            + "".join(f"{a},{b},{c},1\n" for a, b, c in rng.integers(0, 256, (60, 3)))
-        )
-    for name, n in (("shuttle.trn", 30), ("shuttle.tst", 20)):
-        rows = rng.integers(-2000, 2000, (n, 9))
-        (tmp_path / "uci" / name).write_text(
-            "".join(",".join(map(str, row)) + ",Rad Flow\n" for row in rows)
-        )
-    rows = np.c_[
-        rng.uniform(0, 255, (40, 10)), rng.integers(0, 2, (40, 44)), rng.integers(1, 8, 40)
-    ]
-    np.savetxt(tmp_path / "covtype.data", rows, "%g", delimiter=",")
-    np.savetxt(
-        tmp_path / "uci/HIGGS.csv", np.c_[np.ones(900), rng.normal(size=(900, 28))], delimiter=","
-    )
-    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    return tmp_path
-
-
 # sets of points
-
-
-def test_sets_are_read_wherever_they_lie(data):
-    shapes = {"s1": (50, 2), "skin": (60, 3), "shuttle": (50, 9)}
-    shapes |= {"covertype": (40, 54), "higgs": (900, 28)}
-    for name, shape in shapes.items():
-        found = point_sets.POINT_SETS[name]
-        points = found.load()
-        assert points.shape == shape
-        assert found.bounds[0] <= points.min() < points.max() <= found.bounds[1]
-    assert point_sets.POINT_SETS["skin"].load()[0] * 255 == pytest.approx(_skin(data))
-    some = point_sets.POINT_SETS["higgs"].load(20, seed=3)
-    assert some.shape == (20, 28)
-    expected = {tuple(row) for row in point_sets.POINT_SETS["higgs"].load()[:400]}
-    assert {tuple(row) for row in some} <= expected
-    assert not np.array_equal(some, point_sets.POINT_SETS["higgs"].load(20, seed=4))
-
-
-def _skin(data: Path) -> np.ndarray:
-    with gzip.open(data / "uci/Skin_NonSkin.txt.gz", "rt") as file:
-        return np.array([float(v) for v in file.read().splitlines()[1].split(",")[:3]])
 
 
 def test_mixtures_are_those_that_figures_speak_of():

@@ -2,15 +2,11 @@
 fail, and tiny runs of the whole.
 """
 
-import gzip
 import itertools
 import json
-import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 
 import metricdp as mdp
 from benchmarks import paper2
@@ -25,27 +21,6 @@ TINY = ("--settings", "graph-r1", "--points", "200", "--records", "30")
 @pytest.fixture
 def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("METRICDP_DATA", raising=False)
-
-
-def write_idx(
-    folder: Path, images: np.ndarray, labels: np.ndarray, *, packed: bool = False
-) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, data in (("t10k-images-idx3-ubyte", images), ("t10k-labels-idx1-ubyte", labels)):
-        raw = struct.pack(f">{1 + data.ndim}I", 0x800 + data.ndim, *data.shape) + data.tobytes()
-        (folder / (name + ".gz" * packed)).write_bytes(gzip.compress(raw) if packed else raw)
-
-
-@pytest.fixture
-def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
-    """300 made-up images of ten kinds behind METRICDP_DATA."""
-    rng = np.random.default_rng(4)
-    digits = (np.arange(300) % 10).astype(np.uint8)
-    kinds = rng.integers(0, 200, (10, 28, 28))
-    pixels = (kinds[digits] + rng.integers(0, 56, (300, 28, 28))).astype(np.uint8)
-    write_idx(tmp_path / "points/mnist", pixels, digits, packed=True)
-    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    return pixels.reshape(300, 784)
 
 
 # universes
@@ -80,13 +55,6 @@ def test_demand_is_distinct_and_imbalanced_demand_of_two_classes():
     assert sorted(uneven) == np.flatnonzero(np.isin(classes, (3, 7))).tolist()
     for records, imbalanced in ((41, True), (201, False), (0, False)):
         refuses("records must be from 1 to", universe.draw, records, rng, imbalanced=imbalanced)
-
-
-@pytest.mark.parametrize(("norm", "name"), [(1, "cityblock"), (2, "euclidean")])
-def test_images_become_exact_distances(images, norm, name):
-    metric, digits = graphs.mnist(graphs.mnist_folder(), norm)
-    assert np.array_equal(metric.matrix, cdist(images.astype(float), images.astype(float), name))
-    assert digits.tolist() == [i % 10 for i in range(300)]
 
 
 # arithmetic

@@ -31,13 +31,11 @@ FILES = {
     "negative.csv": EDGES.encode() + b"3,4,-1\n",
     "parts.csv": EDGES.encode() + b"7,8,1\n",
     "oneway.csv": b"from,to,length_m,oneway\n1,2,5,true\n2,3,4,false\n",
-    "bad.parquet": b"PAR1 nothing of the sort",
     # centers
     "good.json": b'{"centers": [100, 124]}',
     "cut.json": b'{"centers": [100, 12',
     "other.json": b'{"k": 2}',
     "nocenters.json": b'{"centers": []}',
-    "truth.json": b'{"centers": [true]}',
     "unknown.json": b'{"centers": [100, 5]}',
     # ledgers
     "notledger": b"hello\n",
@@ -53,23 +51,15 @@ def private_file(bad, header="vertex,lon,lat,person"):
 
 DEMANDS = {
     "unknown.csv": private_file(f"{BAD_ROW},-71.3,-29.9,canary-x"),
-    "textid.csv": private_file("canary-street,-71.3,-29.9,canary-x"),
     "gap.csv": private_file(",-71.3,-29.9,canary-x"),
-    "fraction.csv": private_file("12.3456789,-71.3,-29.9,canary-x"),
     "nancoord.csv": private_file("100,nan,12.3456789,canary-x"),
-    "infcoord.csv": private_file("100,inf,12.3456789,canary-x"),
-    "wordcoord.csv": private_file("100,canary-east,12.3456789,canary-x"),
     "nouser.csv": private_file("100,-71.3,-29.9,"),
     "raggedrow.csv": private_file(f"100,-71.3,-29.9,canary-x,{BAD_ROW}"),
     "quotes.csv": private_file('100,-71.3,-29.9,"canary'),
     "latin.dem": private_file("100,-71.3,-29.9,canary-\u00e9").replace(b"\xc3\xa9", b"\xe9"),
-    "zero.dem": private_file("100,-71.3,-29.9,canary-\0"),
     "cut.dem.gz": gzip.compress(private_file("100,-71.3,-29.9,canary"))[:-20],
     "noheader.csv": private_file("100,-71.3,-29.9,c", f"{BAD_ROW},-71.3002,-29.9,canary-0"),
     "twice.csv": private_file("100,-71.3,-29.9,canary-x", header="vertex,canary,canary,person"),
-    "huge.csv": private_file("9" * 30 + BAD_ROW + ",-71.3,-29.9,canary-x"),
-    "nothing.csv": b"",
-    "bad.dem.parquet": b"PAR1 canary 987654321",
 }
 
 VARIED = {
@@ -83,17 +73,13 @@ VARIED = {
     },
     "cluster": {
         # the command itself
-        "no graph": ("-k 2", "GRAPH"),
         # the graph
         "missing file": ("nowhere.csv -k 2 --output out.json", "nowhere.csv: no such file"),
         "line break in a name": ("'no\nwhere.csv' -k 2", "no\\nwhere.csv: no such file"),
-        "empty name": ("'' -k 2 --output out.json", "directory"),
         "directory": ("folder -k 2 --output out.json", "folder: is a directory"),
-        "unknown ending": ("roads.xyz -k 2 --output out.json", "--format"),
         "negative length": ("negative.csv -k 2 --output out.json", "non-negative"),
         "disconnected": ("parts.csv -k 2 --output out.json", "2 components of 3, 2 vertices"),
         "directed": ("oneway.csv -k 2 --output out.json", "--symmetrize"),
-        "parquet that is none": ("bad.parquet -k 2 --output out.json", "arquet"),
         # the question
         "no k": ("roads.csv", "-k"),
     },
@@ -115,27 +101,18 @@ VARIED = {
     },
     "demo": {
         "demo with k zero": ("-k 0", "at least 1"),
-        "demo with bad epsilon": ("--epsilon -1", "between"),
         "demo into a file": ("--directory homes.csv", "not a directory"),
         "demo with k above n": ("-k 20000 --directory fresh", "only 15,708 vertices"),
     },
     PUBLIC: {
         # the command itself
         "unknown option": ("--epsilonn 1", "--epsilonn"),
-        "shortened option": ("--symm", "--symm"),
-        "option without value": ("--nodes", "--nodes"),
         # the graph
         "unknown format": ("--format shapefile", "formats: pmed, dimacs"),
         "wrong format": ("--format pmed", "line 1"),
-        "no such length column": ("--weight minutes", "no column 'minutes'"),
-        "empty column name": ("--weight ''", "must not be empty"),
-        "missing nodes file": ("--nodes nowhere.csv", "nowhere.csv: no such file"),
         # the price
         "epsilon without demand": ("--epsilon 1", "--epsilon is about private demand"),
         "ledger without demand": ("--ledger study.ledger", "--ledger is about private demand"),
-        "non-private without demand": ("--non-private", "--non-private is about private demand"),
-        "column without demand": ("--demand-column vertex", "--demand-column is about private"),
-        "coreset without demand": ("--coreset core.csv", "--coreset is about private demand"),
     },
     EXACT: {
         # columns of the demand
@@ -147,36 +124,25 @@ VARIED = {
         # the question
         "k zero": ("-k 0", "at least 1, got '0'"),
         "k above n": ("-k 26", "only 25 vertices"),
-        "k a fraction": ("-k 2.5", "whole number"),
         "unknown method": ("--method magic", "partition, uniform"),
         "unknown objective": ("--objective k-center", "invalid choice"),
-        "negative seed": ("--seed -1", "at least 0"),
-        "records hint zero": ("--records-hint 0", "positive number"),
         # the price
         "epsilon zero": ("--epsilon 0", "between 1e-09 and 1000"),
         "epsilon NaN": ("--epsilon nan", "finite number"),
-        "epsilon a word": ("--epsilon much", "finite number"),
         "non-private and epsilon": ("--non-private", "contradict"),
         "unknown relation": ("--neighboring swap", "invalid choice"),
         "ledger exhausted": ("--epsilon 0.6", "asked epsilon 0.6, spent 1.5, left 0.5"),
         "ledger of another relation": ("--neighboring replace-one", "neighbors, not replace-one"),
-        "ledger of another budget": ("--epsilon-budget 3", "budget of 2, not 3"),
-        "ledger of another delta": ("--delta-budget 1e-6", "delta of 0, not 1e-6"),
         "ledger that is none": ("--ledger notledger", "not the journal"),
         "ledger damaged": ("--ledger damaged.ledger", "damaged"),
-        "ledger a directory": ("--ledger folder", "directory"),
         "ledger nowhere": ("--ledger nowhere/x.ledger", "No such file"),
         "ledger the demand file": ("--ledger homes.csv", "same file"),
         # what is written
         "output nowhere": ("--output nowhere/out.json", "nowhere/out.json cannot be written"),
-        "output a directory": ("--output folder", "is a directory"),
-        "output empty": ("--output ''", "--output"),
         "output a device": ("--output /dev/null", "not a regular file"),
         "output the graph": ("--output roads.csv", "--output and GRAPH are the same file"),
         "output the demand": ("--output ./homes.csv", "same file"),
-        "map nowhere": ("--map nowhere/map.html", "--map nowhere/map.html cannot be written"),
         "map and output alike": ("--map out.json", "same file"),
-        "coreset nowhere": ("--coreset nowhere/core.csv", "cannot be written"),
         "coreset of an unknown kind": ("--coreset core.xlsx", "must be one of"),
         "coreset without places": ("--coreset core.geojson", "needs points with coordinates"),
         "coreset of uniform": ("--method uniform", "releases no weights"),
@@ -185,26 +151,17 @@ VARIED = {
         "x, y and a column": ("--x lon --y lat --demand-column vertex", "not both"),
         "coordinates, graph without": ("--x lon --y lat", "--nodes"),
         "max-contributions alone": ("--max-contributions 2", "--user"),
-        "max-contributions zero": ("--user person --max-contributions 0", "from 1"),
         "missing demand file": ("--demand nowhere.csv", "nowhere.csv: no such file"),
-        "demand a directory": ("--demand folder", "is a directory"),
         "no such column": ("--demand-column home", "no column 'home'"),
-        "no such user column": ("--user patient", "no column 'patient'"),
         "unknown id": ("--demand unknown.csv", FOUND),
-        "id a word": ("--demand textid.csv", FOUND),
         "id missing": ("--demand gap.csv", "empty cell"),
-        "id a fraction": ("--demand fraction.csv", FOUND),
-        "id huge": ("--demand huge.csv", FOUND),
         "user missing": ("--user person --demand nouser.csv", "empty cell"),
         "ragged demand": ("--demand raggedrow.csv", "as many fields as the first row"),
         "open quote in demand": ("--demand quotes.csv", "quotes"),
         "demand not UTF-8": ("--demand latin.dem", "UTF-8 text"),
-        "demand with zero bytes": ("--demand zero.dem", "UTF-8 text"),
         "demand truncated": ("--demand cut.dem.gz", "truncated gzip"),
-        "demand empty": ("--demand nothing.csv", "empty"),
         "demand without header": ("--demand noheader.csv", "no column 'vertex'"),
         "demand with equal headers": ("--demand twice.csv", "same name"),
-        "demand a false parquet": ("--demand bad.dem.parquet", "arquet"),
     },
     PRIVATE + " --ledger new.ledger": {
         "budget below epsilon": ("--epsilon-budget 1/4", "asked epsilon 0.5, spent 0, left 0.25"),
@@ -212,18 +169,14 @@ VARIED = {
     },
     PLACED: {
         # columns of the demand
-        "NaN coordinate": ("--demand nancoord.csv", "finite"),
-        "infinite coordinate": ("--demand infcoord.csv", "finite"),
-        "coordinate a word": ("--demand wordcoord.csv", "must be a finite point"),
+        "NaN coordinate": ("--demand nancoord.csv", "finite")
     },
     EVALUATE: {
         # evaluate
         "missing centers": ("--centers nowhere.json", "nowhere.json: No such file"),
-        "centers a directory": ("--centers folder", "folder: Is a directory"),
         "centers not JSON": ("--centers cut.json", "not JSON"),
         "centers of another kind": ("--centers other.json", "no list 'centers'"),
         "no centers": ("--centers nocenters.json", "no list 'centers'"),
-        "a truth for a center": ("--centers truth.json", "must be vertex ids"),
         "center not in the graph": ("--centers unknown.json", "id 5"),
         "evaluate an unknown id": ("--demand unknown.csv", FOUND),
     },

@@ -52,14 +52,6 @@ def test_sites_and_clients_can_be_swapped(files, capsys):
     assert found["centers"] == ["z"] and found["value"] == 4
 
 
-def test_parquet(files, capsys):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    pandas.read_csv("wide.csv").to_parquet("wide.parquet")
-    call = ["cluster", "wide.parquet", "--format", "costs", "-k", "1", "--objective", "p-center"]
-    assert json.loads(run(capsys, *call).out)["centers"] == ["b"]
-
-
 def test_private_demand(files, capsys):
     call = ["cluster", "wide.csv", "--format", "costs", "-k", "2", "--objective", "max-coverage"]
     price = ["--limit", "2", "--demand", "people.csv", "--epsilon", "5"]

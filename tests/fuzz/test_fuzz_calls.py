@@ -2,13 +2,10 @@
 nothing charged.
 """
 
-import contextlib
-import itertools
 import json
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -21,7 +18,6 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.errors import MetricDPError
 from metricdp.methods import question
 from tests.fuzzing import PRINTABLE, Case, assert_graph, fuzz, spoiled, tried
 
@@ -250,33 +246,6 @@ def made(kind: str, lengths: list[Any], ids: list[Any], places: list[Any]) -> An
     return graph
 
 
-LOOKUPS = {
-    "distances": {"sources": [0], "targets": [0]},
-    "nearest": {"centers": [0]},
-    "positions": {"ids": [0]},
-    "snap": {"points": [[0.5, 0.5]]},
-}
-
-
-# once no ids at all
-TWO_OF_NOTHING = {"case": Case("positions", {"ids": [[], []]}), "world": BLOCKS}
-
-
-@fuzz(300, [TWO_OF_NOTHING], case=spoiled(LOOKUPS), world=st.sampled_from(WORLDS[:-1]))
-def test_lookups(case: Case, world: Any) -> None:
-    name, spoils = case
-    some = list(world.ids)[:1]
-    valid = {
-        argument: value if argument == "points" else some
-        for argument, value in LOOKUPS[name].items()
-    }
-    answer, error = tried(lambda: getattr(world, name)(**{**valid, **spoils}))
-    assert error is not None or name != "positions" or len(answer) == len(spoils.get("ids", some))
-    if error is None:
-        for array in answer if isinstance(answer, tuple) else [answer]:
-            assert np.isfinite(array).all()
-
-
 DEMAND = {"records": None, "user": None, "max_contributions": None}
 FRAMES = {"frame_or_path": None, "node": "vertex", "x": None, "y": None}
 FRAMES |= {"user": "who", "max_contributions": 2}
@@ -324,88 +293,6 @@ def test_demands(case: Case, world: Any, users: bool) -> None:
             )
 
 
-plain = st.sampled_from(
-    [
-        v
-        for v in PRINTABLE
-        if v is None or isinstance(v, bool | int | float | str | bytes | Decimal | np.number)
-    ]
-)
-"""What libraries of data frames take without crashing themselves."""
-
-
 def framed(columns: dict[str, list[Any]]) -> Any:
     pd = pytest.importorskip("pandas")
     return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()})
-
-
-@fuzz(
-    150,
-    cells=st.lists(plain, max_size=3),
-    world=st.sampled_from(WORLDS),
-    library=st.sampled_from(["pandas", "polars", "pyarrow"]),
-)
-def test_frames_of_absurd_cells(cells: list[Any], world: Any, library: str) -> None:
-    module = pytest.importorskip(library)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            columns = {"vertex": cells, "px": cells, "py": cells[::-1], "who": cells}
-            frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # no column holds these; Polars may panic
-            return
-    for options in ({"x": "px", "y": "py"}, {"user": "who"}):
-        tried(lambda options=options: mdp.PrivateDemand.from_frame(world, frame, **options))
-
-
-TREES = {"build_hst": ("metric", "seed"), "load": ("path", "metric"), "distance": ("u", "v")}
-TREES |= {"position_distances": ("u", "v"), "save": ("path",)}
-TREES |= {"nodes_at": ("level",), "labels_at": ("level",)}
-
-
-@fuzz(250, case=spoiled(TREES), world=st.sampled_from(WORLDS[:-1]))
-def test_trees(case: Case, world: Any) -> None:
-    some = next(iter(world.ids))
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        tree = mdp.build_hst(world)
-        made = tree.save("tree.npz").read_bytes()
-        at = 0 if case.name == "position_distances" else some
-        valid = {"metric": world, "path": "tree.npz", "u": at, "v": at, "level": 1}
-        arguments = {name: valid[name] for name in TREES[case.name] if name in valid} | case.spoils
-        call = getattr(
-            mdp if case.name == "build_hst" else mdp.HST if case.name == "load" else tree, case.name
-        )
-        answer, error = tried(lambda: call(**arguments), (MetricDPError, OSError))
-        if case.name == "save" and error is None:
-            assert Path(answer).read_bytes() == made
-        else:
-            assert [path.name for path in Path().iterdir()] == ["tree.npz"]
-
-
-PAGES = {"map_page": ("centers", "weights", "title", "receipt", "method", "k", "basis")}
-
-
-@fuzz(80, case=spoiled(PAGES, 3), world=st.sampled_from(WORLDS[:-1]))
-def test_map_pages(case: Case, world: Any) -> None:
-    from metricdp.report import map_page
-
-    arguments = {"centers": list(world.ids)[:1], **case.spoils}
-    page, error = tried(lambda: map_page(world, **arguments), MetricDPError)
-    assert error is not None or page.startswith("<!doctype html>")
-
-
-@pytest.mark.parametrize("world", WORLDS, ids=lambda world: type(world).__name__)
-@pytest.mark.parametrize("method", mdp.METHODS)
-def test_an_empty_demand_is_a_demand(world: Any, method: str) -> None:
-    kind = mdp.methods.BY_NAME[method]
-    if not (kind.in_space if isinstance(world, mdp.EuclideanSpace) else kind.in_finite):
-        pytest.skip("answers in other universes only")
-    ledger = mdp.Ledger(1)
-    for call, hint in itertools.product((mdp.k_median, mdp.k_means), (None, 100)):
-        demand = mdp.PrivateDemand(world, [])
-        result = call(
-            world, demand, 2, epsilon="1/4", ledger=ledger, method=method, records_hint=hint
-        )
-        assert_result(result, world, 2)

@@ -4,7 +4,6 @@ charged, drawn or written.
 
 import contextlib
 import tempfile
-import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp import privacy
-from tests.fuzz.test_fuzz_calls import BOX, CORNERS, DEMANDS, TOWN, WORLDS, Books
+from tests.fuzz.test_fuzz_calls import DEMANDS, TOWN, Books
 from tests.fuzzing import Case, fuzz, spoiled, tried
 
 BUDGETS = {
@@ -38,25 +37,6 @@ def test_budgets(case: Case, kept: int) -> None:
             if books.path is not None:
                 found = mdp.Ledger(2, Fraction(1, 10**5), journal=books.path).entries
                 assert found == books.ledger.entries
-
-
-@fuzz(
-    300,
-    case=spoiled({"exact_cost": ("demand", "centers", "power")}, 3),
-    world=st.sampled_from(WORLDS),
-    empty=st.booleans(),
-)
-def test_exact_cost(case: Case, world: Any, empty: bool) -> None:
-    centers = CORNERS[:1] if world is BOX else list(world.ids)[:1]
-    arguments = {"demand": DEMANDS[id(world)][empty], "centers": centers, **case.spoils}
-
-    def call() -> float:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", mdp.PrivateDataWarning)
-            return mdp.exact_cost(**arguments)
-
-    cost, error = tried(call)
-    assert error is not None or 0 <= cost < np.inf
 
 
 class Halves:

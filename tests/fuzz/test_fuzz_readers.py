@@ -4,29 +4,18 @@ and memory, and nothing private.
 
 import re
 import tempfile
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.errors import GraphFileError
-from metricdp.universe import read_graph_file, read_nodes, read_pmed_p, read_table
+from metricdp.universe import read_graph_file, read_nodes
 from tests import cases
-from tests.fuzzing import (
-    assert_graph,
-    damaged_files,
-    everything_said,
-    fuzz,
-    mutated,
-    packed,
-    parquet,
-    tried,
-)
+from tests.fuzzing import assert_graph, damaged_files, everything_said, fuzz, parquet, tried
 
 GRAPHS = {
     "a.pmed": b" 4 5 2 \n 1 2 5 \n 2 3 4 \n 3 4 1.5\n 4 1 7\n 2 1 7 \n",
@@ -153,26 +142,6 @@ def test_nodes_files(file: tuple[str, bytes], alone: bool) -> None:
                 assert_graph(graph)
 
 
-STREET = mdp.GraphMetric(nx.cycle_graph(9), weight=None)
-
-
-@cache
-def tree_file() -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        return mdp.build_hst(STREET, seed=3).save(Path(folder) / "tree.npz").read_bytes()
-
-
-@fuzz(200, content=st.deferred(lambda: mutated(tree_file()).flatmap(packed)))
-def test_tree_files(content: bytes) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = written("tree.npz", content, folder)
-        tree, error = tried(lambda: mdp.HST.load(path, STREET))
-    if error is None:
-        good = mdp.build_hst(STREET, seed=3)
-        for name in ("heights", "order", "parent", "level", "start", "stop"):
-            assert np.array_equal(getattr(tree, name), getattr(good, name))
-
-
 @cases(
     ("name", "content"),
     ("n.co", b"v 1.5 0 0\nv 2 1 1\n"),
@@ -187,25 +156,6 @@ def test_ids_that_a_float_would_change_are_refused(
     read = read_nodes if name.endswith(".co") else read_graph_file
     with pytest.raises(GraphFileError, match="whole numbers"):
         read(written(name, content, str(tmp_path)))
-
-
-@fuzz(60, file=damaged_files({n: c for n, c in GRAPHS.items() if n in ("a.pmed", "a.csv")}))
-def test_the_number_of_medians(file: tuple[str, bytes]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = written(*file, folder)
-        p, error = tried(lambda: read_pmed_p(path))
-    assert error is not None or (isinstance(p, int) and p >= 1)
-
-
-@fuzz(200, file=damaged_files({**GRAPHS, **NODES}), least=st.sampled_from([1, 2]))
-def test_tables(file: tuple[str, bytes], least: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = written(*file, folder)
-        table, _ = tried(lambda: read_table(path, min_fields=least))
-    for name in [] if table is None else table.names:
-        for take in (table.numbers, table.ids, table.strings, table.__getitem__):
-            column, error = tried(lambda take=take, name=name: take(name))
-            assert error is not None or len(column) == len(table)
 
 
 PEOPLE = [f"{700_001 + i % 5},canary-{i % 9},{7.654321 + i:.6f},{3.456789:.6f}" for i in range(12)]

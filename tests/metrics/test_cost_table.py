@@ -95,16 +95,6 @@ def test_releases_are_of_one_table(tmp_path):
         refuses("another universe", mdp.Release.load, file, other)
 
 
-def test_objectives_take_tables():
-    universe, matrix = table(), costs()
-    farthest = min(matrix[list(c)].min(axis=0).max() for c in combinations(range(6), 2))
-    assert mdp.solve(universe, mdp.objectives.PCenter(k=2)).value == farthest
-    covered = max((matrix[list(c)].min(axis=0) <= 9).sum() for c in combinations(range(6), 2))
-    assert mdp.solve(universe, mdp.objectives.MaxCoverage(k=2, limit=9)).value == covered
-    cubes = min((matrix[list(c)].min(axis=0) ** 3).sum() for c in combinations(range(6), 2))
-    assert np.isclose(mdp.solve(universe, mdp.objectives.KZ(k=2, z=3)).value, cubes)
-
-
 def test_balls_of_sites():
     universe, matrix = table(), costs()
     points, amounts = np.array([0, 4, 9]), np.array([1, 2, 3])
@@ -115,14 +105,6 @@ def test_balls_of_sites():
         universe.balls(20, candidates).add(total, points, amounts)
         assert np.array_equal(total, (rows[:, points] <= 20) @ amounts)
     refuses("need a metric", universe.searches, points)
-
-
-def test_seeded_centers_are_distinct_sites():
-    universe = table()
-    for k in range(1, 7):
-        chosen, _, distance = universe.seed_centers(k, np.ones(12), np.random.default_rng(k))
-        assert len(set(chosen.tolist())) == k
-        assert np.array_equal(distance, costs()[chosen].min(axis=0))
 
 
 def test_missing_pairs_are_refused_or_stated():

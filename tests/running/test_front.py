@@ -136,16 +136,6 @@ def test_few_or_many_records_for_the_universe(n_records, epsilon):
         assert abs(release.weights - true).max() < 1 + 0.02 * true.max()
 
 
-@pytest.mark.parametrize("n", [1, 2])
-def test_one_and_two_points(n):
-    points = mdp.EuclideanMetric(np.arange(float(n))[:, None])
-    for metric in (points, metric_of(n, [(0, 1, 3)][: n - 1]), metric_of(n, [(0, 1, 0)][: n - 1])):
-        demand = mdp.PrivateDemand(metric, [n - 1] * 500)
-        for k in range(1, n + 1):
-            check(mdp.k_median(metric, demand, k, epsilon=1.0), metric, k)
-        assert abs(mdp.release(metric, demand, epsilon=1.0).weights.sum() - 500) < 500
-
-
 def test_a_box(seed=7):
     box = mdp.EuclideanSpace([0, 0], [10, 20])
     rng = np.random.default_rng(seed)
@@ -164,21 +154,6 @@ def test_a_box(seed=7):
     assert (coreset.points >= box.lower).all() and (coreset.points <= box.upper).all()
     assert mdp.k_median(box, mdp.PrivateDemand(box, []), k=3, epsilon=0.1).centers.shape == (3, 2)
     assert mdp.k_means(box, k=3).centers.shape == (3, 2)
-
-
-def test_public_coins_are_repeatable_noise_is_not():
-    metric = road_like(12)
-    demand = mdp.PrivateDemand(metric, drawn(metric, 400))
-    one, two = (
-        mdp.release(metric, demand, epsilon=0.5, seed=3, records_hint=400) for _ in range(2)
-    )
-    assert not np.array_equal(one.weights, two.weights)
-    np.testing.assert_array_equal(  # later cuts follow what the first round saw
-        one.histograms[0].query.labels, two.histograms[0].query.labels
-    )
-    assert one.k_median(4, seed=3).centers == one.k_median(4, seed=3).centers
-    found = mdp.k_median(metric, k=4, seed=3).centers
-    assert found == mdp.k_median(road_like(12), k=4, seed=3).centers
 
 
 # What is paid

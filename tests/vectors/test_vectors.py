@@ -9,7 +9,6 @@ to the same distribution by ``tests/privacy/test_distribution.py``.
 import ast
 import io
 import json
-import math
 import os
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +19,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting.scales import laplace_scale
-from metricdp.audit import distributions
 from metricdp.audit.worlds import Labels
 from metricdp.errors import BudgetError, InputError
 from metricdp.kernels.scores import CAP
@@ -117,43 +115,3 @@ def test_randomized_response(case):
 
     assert randomizer.draw(case["value"], below) == (case["report"],)
     assert asked == [randomizer.total]
-
-
-def outcomes(t, least):
-    """Probability of every value of the reference's sampler over all coins, but sequences less
-    likely than that.
-    """
-    weight, stack = {}, [((), Fraction(1))]
-    while stack:
-        script, p = stack.pop()
-        coins = iter(script)
-        sizes = []
-
-        def below(n, coins=coins, sizes=sizes):
-            coin = next(coins, None)
-            if coin is None:
-                sizes.append(n)
-                raise StopIteration
-            return coin
-
-        try:
-            z = reference.discrete_laplace(t, below)
-            weight[z] = weight.get(z, Fraction(0)) + p
-        except StopIteration:
-            if p > least:
-                stack += [((*script, coin), p / sizes[0]) for coin in range(sizes[0])]
-    return weight
-
-
-@pytest.mark.parametrize("t", ["1/2", "1", "2"])
-def test_distribution_of_the_reference(t):
-    """No value has more weight than its probability, and what is missing is the weight of longer
-    coin sequences: so the sampler's distribution is the discrete Laplace's, up to that.
-    """
-    weight = outcomes(Fraction(t), Fraction(1, 20_000))
-    known = sum(weight.values())
-    assert known > Fraction(3, 4)
-    for z, found in weight.items():
-        p = math.exp(float(distributions.log_laplace(z, float(Fraction(t)))))
-        assert float(found) <= p * (1 + 1e-12)
-        assert p - float(found) <= float(1 - known) + 1e-12

@@ -24,25 +24,6 @@ def clusters(n=20_000, k=4, seed=0, spread=0.02):
 # The method
 
 
-def test_few_records_and_users():
-    check_few_records(Coreset())
-
-
-def check_few_records(method):
-    several = [[0.3, 0.3]] * 9, [1, 1, 1, 2, 2, 2, 3, 3, 3], 1
-    for records, user, k in (([], None, 3), ([[0.3, 0.3]], None, 2), several):
-        bound = {"user": user, "max_contributions": 2} if user else {}
-        demand = mdp.PrivateDemand(PLANE, records, **bound)
-        for epsilon, delta in ((1, 0), (1, 1e-6)):
-            result = mdp.k_means(PLANE, demand, k, epsilon=epsilon, delta=delta, method=method)
-            assert len(np.unique(result.centers, axis=0)) == k
-            assert result.release.coreset().weights.min(initial=1) > 0
-    line = mdp.EuclideanSpace([0], [1])
-    assert mdp.k_median(
-        line, mdp.PrivateDemand(line, [[0.5]] * 500), 1, epsilon=1, method=method
-    ).centers.shape == (1, 1)
-
-
 @pytest.mark.parametrize("d", [3, 4])
 def test_more_dimensions(d):
     check_more_dimensions(Coreset(), d)

@@ -100,14 +100,6 @@ def test_cuts_of_any_graph(graph, n_parts, seed):
     check(hierarchy(metric, seed).cut(n_parts), metric, n_parts)
 
 
-@pytest.mark.parametrize("n", [1, 2])
-def test_one_and_two_points(n):
-    points = mdp.EuclideanMetric(np.arange(float(n))[:, None])
-    for metric in (points, metric_of(n, [(0, 1, 3)][: n - 1]), metric_of(n, [(0, 1, 0)][: n - 1])):
-        for n_parts in (1, 2, 10):
-            check(hierarchy(metric).cut(n_parts), metric, n_parts)
-
-
 def test_cuts_at_the_real_sizes_of_landmarks():
     metric = road_like(75)
     assert len(metric) > 4 * landmark_module.LANDMARKS
