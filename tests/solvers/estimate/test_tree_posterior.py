@@ -59,8 +59,8 @@ def integrated(tree, rounds, any_share):
     """
     p = tree.sizes[0] / tree.sizes[2]
     reach = max(abs(each.values).max() + 25 * each.scale for each in rounds)
-    x = np.linspace(0, reach, 4001)[:, None]
-    c, at = tree_posterior._CONCENTRATION, np.linspace(0, 1, 4002)
+    x = np.linspace(0, reach, 2001)[:, None]
+    c, at = tree_posterior._CONCENTRATION, np.linspace(0, 1, 2002)
     middle = (at[1:] + at[:-1]) / 2
     distributions = [beta(c * p, c * (1 - p)), *([beta(1, 1)] if any_share else [])]
     shares = [(np.array([1.0, 0.0]), np.array([p, 1 - p])), (np.array([p]), np.ones(1))]

@@ -7,7 +7,7 @@ import metricdp as mdp
 from metricdp.solvers.objectives import facility_location
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_hidden_cover_is_found(seed):
     """Twelve sites serve all; the others overlap, and local exchanges end with more sites."""
     rng = np.random.default_rng(seed)
