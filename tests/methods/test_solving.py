@@ -20,7 +20,6 @@ N = 11
 def _universes():
     rng = np.random.default_rng(5)
     points = rng.integers(0, 9, (N, 2)).astype(float)
-    far = np.abs(points[:, None] - points[None]).sum(axis=2)
     graph = nx.random_geometric_graph(N, 0.6, seed=3)
     graph = nx.compose(graph, nx.path_graph(N))
     nx.set_edge_attributes(graph, {e: int(rng.integers(1, 7)) for e in graph.edges}, "length")
@@ -35,10 +34,6 @@ def _universes():
         "graph": mdp.GraphMetric(nx.relabel_nodes(graph, dict(enumerate(names)))),
         "hops": mdp.GraphMetric(nx.cycle_graph(N), weight=None),
         "euclidean": mdp.EuclideanMetric(points + rng.random((N, 2)) / 8, ids=names),
-        "manhattan": mdp.ManhattanMetric(points, ids=names),
-        "chebyshev": mdp.ChebyshevMetric(points, ids=names),
-        "matrix": mdp.PrecomputedMetric(far, ids=names),
-        "haversine": mdp.HaversineMetric(points / 10, ids=names),
         "one-way": mdp.GraphMetric(roads, directed=True, direction="to-center"),
         "round trip": mdp.GraphMetric(roads, directed=True, direction="round-trip"),
         "table": mdp.CostTable(table, sites=names, clients=names),

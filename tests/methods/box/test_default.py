@@ -58,7 +58,7 @@ def test_rounds_find_what_one_histogram_cannot_see():
     assert np.linalg.norm(found.centers[0] - [40.13, 7.71]) < 0.1
 
 
-@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("d", [1, 3])
 def test_a_loose_box_costs_next_to_nothing(d):
     space, points, _ = scene(d)
     middle, half = (space.lower + space.upper) / 2, (space.upper - space.lower) / 2
