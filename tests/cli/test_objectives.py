@@ -31,6 +31,10 @@ CALLS = {
 }
 
 
+OF_RELEASES = ("k-median, limit", "p-center", "max-coverage", "capacitated", "nested")
+"""What is asked of releases too; `tests/methods/test_every_objective.py` asks all of all."""
+
+
 @pytest.mark.parametrize("call", sorted(CALLS))
 def test_public_and_private(call, world, capsys):
     options = CALLS[call].split()
@@ -38,6 +42,8 @@ def test_public_and_private(call, world, capsys):
     assert public["weights"] == "public" and public["receipt"] is None
     assert len(public["centers"]) == public["k"] == len(public["loads"])
     assert public["gap"] is not None
+    if call not in OF_RELEASES:
+        return
     private = ["--demand", "homes.csv", "--epsilon", "1", "--save-release", "kept.release"]
     noisy = json.loads(run(capsys, "cluster", "roads.csv", *options, *private).out)
     assert noisy["weights"] == "noisy" and noisy["receipt"]["epsilon"] == 1.0

@@ -89,11 +89,11 @@ def test_small_clusters_beside_tight_large_ones():
 
 
 @pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("hint", [None, 40_000])
+@pytest.mark.parametrize("hint", [None, 10_000])
 @pytest.mark.parametrize("m", [1, 3])
 def test_what_is_paid(neighboring, hint, m):
-    space, points, _ = scene(2, n=40_000)
-    users = np.arange(40_000) // 2 if m > 1 else None
+    space, points, _ = scene(2, n=10_000)
+    users = np.arange(10_000) // 2 if m > 1 else None
     demand = mdp.PrivateDemand(space, points, user=users, max_contributions=m if m > 1 else None)
     ledger = mdp.Ledger("1/2", neighboring=neighboring)
     found = mdp.k_means(space, demand, 4, epsilon="1/2", ledger=ledger, records_hint=hint)

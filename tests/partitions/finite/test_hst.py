@@ -17,7 +17,7 @@ from metricdp.universe import build_graph
 from tests import naive, refuses
 from tests.metrics.test_vectors import numbers
 
-few = settings(max_examples=120, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 coins = st.tuples(st.integers(0, 2**32), st.floats(1.0, 2.0, exclude_max=True))
 KINDS = (EuclideanMetric, ManhattanMetric)
 point_sets = st.tuples(st.integers(1, 7), st.integers(1, 3)).flatmap(
@@ -141,7 +141,7 @@ def test_twin_on_matrices(graph, coins, scale):
     check_against_twin(PrecomputedMetric(naive.all_pairs(*graph) * scale), *coins)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_larger_universes_against_the_matrix(seed):
     """Searches and boxes find the same tree as whole rows do."""
     rng = np.random.default_rng(seed)
