@@ -1,4 +1,4 @@
-"""Reading NumPy's npz files that others wrote: no more than was asked for."""
+"""Safe reading of NumPy's npz files from others: only the arrays and sizes that are expected."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ from numpy.typing import NDArray
 from metricdp.errors import InputError
 
 LONGEST_HEADER = 1 << 24
-"""Bytes of the JSON header: receipts of tens of thousands of mechanisms have room."""
-_CHUNK = 1 << 20  # bytes a read: what a lie about sizes can cost
+"""Most bytes of the JSON header: enough for receipts of tens of thousands of mechanisms."""
+_CHUNK = 1 << 20  # bytes a read: the most memory that a false size can cost
 _KINDS = "biufU"
 
 
 def read_archive(
     file: IO[bytes], most: Callable[[dict[str, Any]], Mapping[str, int]]
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-    """The header and arrays of an npz file, or None; sizes are counted while unpacking."""
+    """The header and arrays of an npz file; None if it is damaged. `most`: from the header to the
+    names of arrays and the most bytes of each, which are counted while unpacking.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
-            held = set(archive.namelist())
+            present = set(archive.namelist())
             header = json.loads(str(_array(archive, "header", LONGEST_HEADER)[()]))
             if not isinstance(header, dict):
                 return None
-            known = [(name, n) for name, n in most(header).items() if f"{name}.npy" in held]
+            known = [(name, n) for name, n in most(header).items() if f"{name}.npy" in present]
             return header, {name: _array(archive, name, n) for name, n in known}
     except InputError:
         raise
-    except (Exception, zlib.error):  # whatever a damaged archive makes of zipfile, json and numpy
+    except (Exception, zlib.error):  # zipfile, json and numpy raise many kinds
         return None
 
 
@@ -53,7 +55,7 @@ def _array(archive: zipfile.ZipFile, name: str, most: int) -> NDArray[Any]:
         data = bytearray()
         while len(data) < size and (block := member.read(min(_CHUNK, size - len(data)))):
             data += block
-        if len(data) != size or member.read(1):  # which checks the sum of all bytes, too
+        if len(data) != size or member.read(1):  # reading to the end checks the CRC, too
             raise ValueError("cut off, or longer than it says")
     flat = np.frombuffer(data, dtype, math.prod(shape)) if size else np.zeros(shape, dtype)
     return flat.reshape(shape, order="F" if fortran else "C")

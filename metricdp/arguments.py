@@ -19,7 +19,7 @@ from metricdp.arrays import Floats
 from metricdp.refusals import InputError
 
 Amount = int | float | str | Decimal | Fraction
-"""How much of a budget, read as the exact rational that its writer meant."""
+"""An amount of a budget, read as an exact rational (`metricdp.accounting.exact`)."""
 
 
 class HasWKT(Protocol):
@@ -34,7 +34,7 @@ CRS = str | int | HasWKT
 
 
 def shown(value: object) -> str:
-    """A public value as messages quote it: its repr, or its type where that fails."""
+    """A public value as text for messages: its repr, or its type where that fails."""
     try:
         return repr(value.item() if isinstance(value, np.generic) else value)
     except Exception:  # a message must never fail
@@ -49,13 +49,13 @@ def chosen(value: Any, options: Collection[str], name: str) -> str:
 
 
 def integer(value: Any) -> int | None:
-    """The integer that `value` is, of Python or NumPy; None for anything else."""
+    """The value of an integer of Python or NumPy; None for anything else."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
     return int(value) if whole else None
 
 
 def count(value: Any, name: str, least: int = 1, most: int | None = None, what: str = "") -> int:
-    """Return an integer within bounds; `what` says what the upper one is."""
+    """Return an integer within bounds; `what` explains the upper one in the message."""
     number = integer(value)
     if number is None or number < least or (most is not None and number > most):
         bounds = f"of at least {least}" if most is None else f"from {least} to {most:,}"
@@ -78,7 +78,7 @@ def positive(value: Any, name: str, *, or_zero: bool = False) -> float:
 
 def floats(values: Any, rule: str) -> Floats:
     """Real numbers as an array of float64. They may be private, so none is quoted."""
-    # sequences of other libraries raise their own; whatever it is, it may quote a value
+    # sequences of other libraries raise errors of their own, which may quote a value
     with suppress(Exception), np.errstate(over="ignore"):
         masked = isinstance(values, np.ma.MaskedArray)
         given = np.ma.asanyarray(values) if masked else np.asarray(values)
@@ -88,7 +88,7 @@ def floats(values: Any, rule: str) -> Floats:
 
 
 def sealed(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy of an array that nobody can write to, nor make writeable again."""
+    """Return a read-only copy of an array that cannot be made writeable again."""
     if not values.size:
         kept = values.copy()
         kept.setflags(write=False)
@@ -97,7 +97,7 @@ def sealed(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def listed(values: Any, name: str) -> list[Any]:
-    """The items of an iterable, of arrays as Python's own numbers."""
+    """The items of an iterable as a list; those of arrays as Python's own numbers."""
     with suppress(Exception):  # no iterable, or an endless one
         return list(values.tolist() if isinstance(values, np.ndarray) else values)
     raise InputError(f"{name} must be a sequence, got {type(values).__name__}")

@@ -1,4 +1,4 @@
-"""Writing files wholly or not at all."""
+"""Atomic writes: a file is written wholly or not at all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ except ImportError:  # pragma: no cover - Windows
 
 
 def _beside(target: Path, start: str, end: str) -> Path:
-    """A name that no file has: known before there is one, so that no interruption leaves it."""
+    """An unused name beside a file, chosen before the file is made so that it is always removed."""
     return target.with_name(f"{start}{secrets.token_hex(4)}{end}")
 
 
@@ -48,7 +48,7 @@ def _replacing(target: Path, start: str, *, durable: bool) -> Iterator[BinaryIO]
     except BaseException as error:
         draft.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename in (None, str(draft)):
-            error.filename = str(target)  # a full disk, for one, names no file by itself
+            error.filename = str(target)  # some errors, such as of a full disk, name no file
         raise
 
 
@@ -62,8 +62,8 @@ _WRITERS = ("pyogrio", "sqlite3")
 
 @contextmanager
 def drafted(target: Path) -> Iterator[Path]:
-    """As `whole_file`, but a path, for libraries that write files by name: what these say of a full
-    disk, each in its own words, is an OSError.
+    """As `whole_file`, but a path, for libraries that write files by name; their errors of a full
+    disk become an OSError.
     """
     draft = _beside(target, ".metricdp.", target.suffix.lower())
     try:
@@ -91,7 +91,7 @@ _LONGEST = 200  # of 255 bytes that file systems allow a name
 
 @contextmanager
 def taking_turns(target: Path) -> Iterator[None]:
-    """Hold the lock beside a file, after sweeping away what killed writers left."""
+    """Hold the lock file of a file; remove what killed writers left."""
     if fcntl is None:  # pragma: no cover - Windows
         raise InputError("this needs file locks (fcntl), which this platform lacks")
     beside = target.with_name(target.name + ".lock")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 
 def aligned(rows: Iterable[Sequence[str]], left: Collection[int] = ()) -> list[str]:
-    """Lines of a table: columns to the right, those numbered in `left` to the left."""
+    """Lines of a table, with right-aligned columns, but for those numbered in `left`."""
     table = list(rows)
     lines = [""] * len(table)
     for number, column in enumerate(zip(*table)):

@@ -53,7 +53,7 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known of a data set without reading it.
+    """Facts about a data set, known without reading it.
 
     Attributes
     ----------
@@ -63,12 +63,11 @@ class DatasetInfo:
     vertices, edges : int
         As loaded; a set of points has no edges.
     lengths : str
-        What edge lengths are.
+        Meaning of the edge lengths.
     k, optimum : int or None
-        The p-median problem that belongs to it: number of centers and the proven least cost of a
-        record a vertex.
+        Its p-median problem: number of centers, and the proven optimum with weight 1 a vertex.
     best : mapping of int to int
-        Of points of TSPLIB: number of centers, and the least cost known of distances rounded down.
+        For TSPLIB: from the number of centers to the best known cost, with distances rounded down.
     license, citation, page, url : str
         `license` as its publisher states it; `page` describes the set, `url` is the file.
     file : str
@@ -76,9 +75,9 @@ class DatasetInfo:
     bytes : int
         Size of the unpacked file.
     sha256 : tuple of str
-        Checksums of the unpacked file that are accepted; a download must have the first.
+        Accepted checksums of the unpacked file; a download must have the first.
     folder : str
-        Subfolder of a data folder in which it may lie.
+        Subfolder of a data folder in which it may be.
     read : mapping
         Options with which `metricdp.read_graph` reads it.
 
@@ -112,7 +111,7 @@ class DatasetInfo:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set in memory: the `metric`, of a graph or of points, and what is known (`info`).
+    """A data set in memory: its `metric`, of a graph or of points, and its facts (`info`).
 
     Examples
     --------
@@ -127,12 +126,12 @@ class Dataset:
 
     @property
     def k(self) -> int | None:
-        """Number of centers that the set asks for, if it asks."""
+        """Number of centers of its p-median problem, if it has one."""
         return self.info.k
 
     @property
     def optimum(self) -> int | None:
-        """Proven least cost of `k` centers for a record a vertex, if it is known."""
+        """Proven optimum of `k` centers with weight 1 a vertex, if it is known."""
         return self.info.optimum
 
 
@@ -148,7 +147,7 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> DatasetInfo:
-    """What is known of a data set, without fetching it.
+    """The facts about a data set, without fetching it.
 
     Parameters
     ----------
@@ -158,7 +157,7 @@ def describe(name: str) -> DatasetInfo:
     Raises
     ------
     InputError
-        No such set; the message lists names that are near.
+        No such set; the message lists similar names.
 
     Examples
     --------
@@ -177,8 +176,8 @@ def describe(name: str) -> DatasetInfo:
 
 
 def locate(name: str, *, cache: str | Path | None = None) -> Path | None:
-    """Where a data set lies on this machine, or None. Downloads nothing and verifies nothing;
-    parameters as `fetch`.
+    """Path of a data set on this machine, or None. Downloads and verifies nothing; parameters as
+    `fetch`.
 
     Examples
     --------
@@ -216,12 +215,12 @@ def fetch(name: str, *, cache: str | Path | None = None) -> Path:
     InputError
         No such set; ``METRICDP_DATA`` is no directory.
     GraphFileError
-        The file in ``METRICDP_DATA`` has another content.
+        The file in ``METRICDP_DATA`` has another checksum.
     MissingExtraError
         It must be downloaded, and pooch is not installed.
     DownloadError
-        No connection, an error of the server, a content with another checksum, or a cache that
-        cannot be written. Nothing is kept then.
+        No connection, an error of the server, another checksum, or a cache that cannot be written.
+        Nothing is stored then.
 
     Notes
     -----
@@ -246,7 +245,7 @@ def fetch(name: str, *, cache: str | Path | None = None) -> Path:
 
 
 def load(name: str, *, cache: str | Path | None = None) -> Dataset:
-    """Fetch a data set and read it with the options that fit it; parameters and errors as `fetch`.
+    """Fetch a data set and read it with its own options; parameters and errors as `fetch`.
 
     Returns
     -------
@@ -268,7 +267,7 @@ def load(name: str, *, cache: str | Path | None = None) -> Dataset:
 
 @cached
 def _registry() -> dict[str, DatasetInfo]:
-    """All sets, as ``datasets.toml`` has them; what a collection states holds for its sets."""
+    """All sets of ``datasets.toml``; facts of a collection apply to its sets."""
     known: dict[str, DatasetInfo] = {}
     table = tomllib.loads(files("metricdp").joinpath("datasets.toml").read_text("utf-8"))
     for collection in table.values():
@@ -334,7 +333,7 @@ def _download(info: DatasetInfo, cache: str | Path | None) -> Path:
 
 
 def _downloader(info: DatasetInfo) -> Callable[[str, str, Any], None]:
-    """A downloader for pooch that unpacks, so that pooch checks and keeps the content."""
+    """A downloader for pooch that unpacks, so that pooch verifies and stores the content."""
 
     def download(url: str, output_file: str, keeper: Any) -> None:
         import pooch
@@ -352,7 +351,7 @@ class _DamagedError(ValueError):
 
 
 def _unpacked(data: bytes, file: str, size: int) -> bytes:
-    """Content of a file, plain, gzipped or in a zip archive; one byte more if it is too long."""
+    """Content of a plain, gzipped or zipped file: at most `size` + 1 bytes."""
     problem = ""
     try:
         if data.startswith(_ZIP):
@@ -373,7 +372,7 @@ def _unpacked(data: bytes, file: str, size: int) -> bytes:
 
 
 def _network_reason(error: Any) -> str:
-    """One short clause; the text of the exception is long and technical."""
+    """A short reason in place of the exception's long text."""
     from requests.exceptions import ChunkedEncodingError, ConnectionError, HTTPError, Timeout
 
     if isinstance(error, HTTPError) and error.response is not None:

@@ -36,7 +36,7 @@ class UnknownIdError(InputError, KeyError):
 
 
 class DirectedGraphError(InputError):
-    """The graph has one-way arcs, so shortest paths are no metric; `unmatched` counts them.
+    """The graph has one-way arcs, so shortest paths are not a metric; `unmatched` counts them.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class DisconnectedGraphError(InputError):
 
 
 class ShatteredGraphError(DisconnectedGraphError):
-    """Even the largest component is a small part of the graph: its edges do not meet.
+    """Even the largest component is a small part of the graph: its edges do not share vertices.
 
     Examples
     --------
@@ -98,8 +98,7 @@ class ShatteredGraphError(DisconnectedGraphError):
 
 
 class DownloadError(MetricDPError):
-    """A data set cannot be downloaded; nothing of it was kept. `name` is the set, `url` where it
-    was looked for.
+    """The data set `name` cannot be downloaded from `url`; nothing of it was stored.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ctrl-C while something is being paid for: held until what was bought is saved."""
+"""Deferred interruptions (Ctrl-C): a release that was paid for is saved first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 _HEARD: list[bool] = []
-"""Not empty once a listening program was interrupted."""
+"""Not empty once a program that called `listen` was interrupted."""
 
 
 def heard() -> bool:
@@ -23,9 +23,9 @@ def heard() -> bool:
 
 
 def listen() -> None:
-    """Note interruptions from now on; for a program that is about to begin, not for a library.
+    """Record interruptions from now on; for programs at their start, not for libraries.
 
-    What finalizers of libraries say after one is not shown: they were cut off in the middle.
+    After an interruption, errors of libraries' finalizers are not shown.
     """
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -38,16 +38,16 @@ def listen() -> None:
 
 
 def over() -> None:
-    """The program is done, and its status is known: an interruption changes it no more."""
+    """Ignore interruptions from now on: the program is done, and its exit status is known."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class held:
-    """Hold interruptions while a block runs, in the main thread; a second one ends it at once.
+    """Defer interruptions while a block runs, in the main thread; a second one ends it at once.
 
-    Between a charge and the file that holds the release, an interruption would waste the charge.
-    `say` is called once when one is held. With `deliver`, KeyboardInterrupt follows the block; else
-    `asked` tells. An inner block reports to the outer one.
+    Between a charge and the saved release, an interruption would waste the charge. `say` is called
+    once when one is deferred. With `deliver`, KeyboardInterrupt is raised after the block; `asked`
+    says whether there was one. An inner block passes it to the outer one.
     """
 
     def __init__(self, say: Callable[[], None] | None = None, *, deliver: bool = True) -> None:
@@ -65,14 +65,14 @@ class held:
                 around = getattr(handler, "__self__", None)
                 self._outer = around if isinstance(around, held) else self._outer
                 if one is signal.SIGTERM and handler is signal.SIG_DFL:
-                    continue  # an order to end is obeyed, unless the program made it a request
+                    continue  # SIGTERM ends the process at once, unless the program handles it
                 if handler not in (signal.SIG_IGN, None):
                     self._before[one] = handler
                     signal.signal(one, self._hold)
         return self
 
     def optional(self, work: Callable[[], Made]) -> Made | None:
-        """What `work` makes, or None after an interruption: for what the block may go without."""
+        """Return ``work()``, or None after an interruption: for optional parts of the block."""
         try:
             try:
                 self._inside = True

@@ -11,8 +11,8 @@ from typing import Any
 
 
 def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """A package's ``__getattr__``, ``__dir__`` and ``__all__``, of the names that its file imports
-    under ``if TYPE_CHECKING:``, once for type checkers, import contracts and users.
+    """A package's ``__getattr__``, ``__dir__`` and ``__all__``, for the names that its file imports
+    under ``if TYPE_CHECKING:``. So type checkers and import contracts see the same names.
     """
     home = dict(_imported(str(sys.modules[package].__file__)))
 
@@ -29,7 +29,7 @@ def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
 
 def _imported(file: str) -> Iterator[tuple[str, str]]:
-    """Names, each with the module that it is imported from; of ``*`` that module's public names."""
+    """Imported names and their modules; for ``*`` all public names of the module."""
     for block in ast.parse(Path(file).read_text("utf-8")).body:
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
             for line in block.body:

@@ -1,4 +1,4 @@
-"""Public k-medoids in scikit-learn's shape: `metricdp.sklearn.KMedoids`. No privacy."""
+"""Public k-medoids as a scikit-learn estimator: `metricdp.sklearn.KMedoids`. No privacy."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ KNOWN: dict[str, Callable[[Floats], Metric]] = {
     **dict.fromkeys(("manhattan", "cityblock", "l1"), ManhattanMetric),
     "chebyshev": ChebyshevMetric,
 }
-"""Distances that the solver computes by itself, from points; others are asked of scikit-learn."""
+"""Distances that the solver computes from points; scikit-learn computes all others."""
 _STARTS = (4, 2)
-"""Searches on a block of distances, and beyond one: FasterPAM's cost or less, where `k_median`'s
-dozens and six take 3 to 15 times as long for .1 % less (``benchmarks/medoids.md``).
+"""Starts with a block of all distances, and without: they cost at most what FasterPAM does.
+`k_median`'s dozens and six take 3 to 15 times as long for .1 % less (``benchmarks/medoids.md``).
 """
 
 
 class _Asked(RowMetric):
-    """Points with scikit-learn's distances: rows as the search asks for them."""
+    """Points with scikit-learn's distances, by rows on demand."""
 
     def __init__(self, points: Floats, metric: Any) -> None:
         self.points, self._metric = points, metric
@@ -56,7 +56,7 @@ class _Asked(RowMetric):
         """Distances, shape (sources, targets)."""
         at = np.arange(len(self.points)) if targets is None else targets
         found = pairwise_distances(self.points[sources], self.points[at], metric=self._metric)
-        if isinstance(self._metric, str):  # as among the rows alone: cosines of zeros, rounding
+        if isinstance(self._metric, str):  # cosines of zero vectors, and rounding errors
             found[sources[:, None] == at] = 0.0
             np.maximum(found, 0.0, out=found)
         if not ((found >= 0.0) & (found < np.inf)).all():
@@ -66,7 +66,7 @@ class _Asked(RowMetric):
 
 
 class _Matrix(RowMetric):
-    """A matrix as it is: what a row costs that is served by another stands in that row."""
+    """A matrix, perhaps not symmetric: row i has the costs of serving row i."""
 
     held = True
 
@@ -80,12 +80,12 @@ class _Matrix(RowMetric):
         self._served, self.ids = matrix.T, range(len(matrix))
 
     def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
-        """What all or some cost that are served by each of the sources."""
+        """Costs of serving all or some rows from each source, (n_sources, n_targets)."""
         return self._served[sources] if targets is None else self._served[np.ix_(sources, targets)]
 
 
 class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    """What all estimators here are to scikit-learn."""
+    """Base class of all estimators here."""
 
     random_state: Coin
 
@@ -97,32 +97,31 @@ class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 class KMedoids(Clusterer):
     """k rows of X of low sum of distances: for public data.
 
-    The search is that of `metricdp.k_median`: swaps from several starts, on a block of distances
-    up to some 4,000 rows, and beyond on distances that are computed as they are needed. A matrix
-    of all distances is never made of more.
+    The search is that of `metricdp.k_median`: swaps from several starts. Up to some 4,000 rows all
+    distances are computed at once, beyond on demand, without a matrix of all of them.
 
     Parameters
     ----------
     n_clusters : int
     metric : str, callable or metricdp.metrics.Metric
         "precomputed": X is a square matrix, row i the distances from i to all. A name of
-        `sklearn.metrics.pairwise_distances`, or a function of two points. Of a `Metric`, such as a
-        road network, X is a sequence of ids. The search expects the triangle inequality; without
-        it, answers are valid and may be worse.
+        `sklearn.metrics.pairwise_distances`, or a function of two points. With a `Metric`, such as
+        a road network, X is a sequence of ids. The search expects the triangle inequality; without
+        it, answers are valid but may be worse.
     init : array_like of shape (n_clusters,), optional
-        Rows to begin with, by their numbers.
+        Indices of initial rows.
     effort : {"quick", "thorough"} or float
         As in `metricdp.k_median`; a number is seconds.
     time_limit : float, optional
-        Seconds after which the best that was found is taken.
+        Seconds after which the best medoids found so far are returned.
     random_state : int, RandomState or None
 
     Attributes
     ----------
     medoid_indices_ : ndarray of int64, shape (n_clusters,)
-        Which rows. Rows of no weight are never chosen.
+        Indices of the medoids' rows. Rows of weight 0 are never chosen.
     cluster_centers_ : ndarray of float64, shape (n_clusters, d), or None
-        These rows, in lexicographic order; none of a matrix. Of a `Metric`, a list of ids.
+        These rows, in lexicographic order; None for a matrix. For a `Metric`, a list of ids.
     labels_ : ndarray of int64, shape (n,)
     inertia_ : float
         Sum of weights times distances to the nearest medoid (scikit-learn's k-means has squares).
@@ -199,11 +198,11 @@ class KMedoids(Clusterer):
 
     @property
     def _given(self) -> Metric | None:
-        """The universe of a `Metric` that was given."""
+        """The given `Metric`, if `metric` is one."""
         return self.metric if isinstance(self.metric, Metric) else None
 
     def _read(self, X: Any) -> tuple[Floats | None, Metric, Ints]:
-        """Points if there are any, the universe, and where in it each row is."""
+        """Points, if there are any, the universe, and each row's position in it."""
         if self._given is not None:
             return None, self._given, np.asarray(self._given.positions(list(X)), np.int64)
         rows: Floats = validate_data(self, X, dtype=np.float64)
@@ -215,7 +214,7 @@ class KMedoids(Clusterer):
         return rows, _Asked(rows, self.metric), every
 
     def _first(self, at: Ints, k: int) -> Ints | None:
-        """Positions to begin with."""
+        """Initial positions from `init`, checked; None without it."""
         if self.init is None:
             return None
         given = np.asarray(self.init)
@@ -227,9 +226,9 @@ class KMedoids(Clusterer):
         return at[given]
 
     def predict(self, X: Any) -> Ints:
-        """Number of the nearest medoid of each row, shape (n,).
+        """Index of the nearest medoid of each row, shape (n,).
 
-        Of a precomputed metric X has the distances to the rows that were fitted, (n, n_fitted).
+        With a precomputed metric X has the distances to the fitted rows, shape (n, n_fitted).
         """
         check_is_fitted(self)
         if self._given is not None or self.metric == PRECOMPUTED:
@@ -266,5 +265,5 @@ class KMedoids(Clusterer):
 
 
 def _order(rows: Floats | None, medoids: Ints) -> Ints:
-    """An order that does not depend on that of the rows, if these are points."""
+    """The order of the medoids: for points lexicographic, independent of the rows' order."""
     return np.argsort(medoids) if rows is None else np.lexsort(rows[medoids].T[::-1])

@@ -1,4 +1,4 @@
-"""Public options of many calls: ids, weights, coins, truth values. The trusted core needs none."""
+"""Types and checks of public options that many calls share; the trusted core needs none."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from metricdp.errors import InputError
 Ids = Iterable[Hashable]
 """The user's own ids of points."""
 Weights = ArrayLike | Mapping[Any, float]
-"""Of all points in order, or by id."""
+"""Weights of all points in order, or by id."""
 Centers = Ids | ArrayLike
-"""Ids of points, or in a box coordinates."""
+"""Ids of points; in a box coordinates."""
 Length = float | str
 """A distance: a number, or text with a unit such as "10 min"."""
 Coins = int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence
@@ -31,9 +31,9 @@ def checked_seed(seed: Any) -> int:
 
 
 def coins(seed: Any, rng: Coins | None = None) -> int:
-    """The seed of public coins, from ``seed=`` (an integer of at least 0) or ``rng=`` (as
-    `numpy.random.default_rng`; of a `Generator` one number is drawn, after SPEC 7), not both. Noise
-    takes neither.
+    """The seed of public coins, from ``seed=`` (an integer of at least 0) or ``rng=`` (what
+    `numpy.random.default_rng` takes, after SPEC 7; a `Generator` gives one number), not both. Noise
+    uses neither.
     """
     if rng is None:
         return checked_seed(seed)
@@ -66,8 +66,8 @@ def hashable(value: Any) -> bool:
 
 
 def check_distinct(ids: Sequence[Any], rule: str) -> None:
-    """Refuse public ids that occur more than once, and name the first of them; and text with half a
-    surrogate pair, that no file can hold.
+    """Refuse repeated public ids, naming the first one, and text with half a surrogate pair, which
+    no file can hold.
     """
     try:
         "".join(each for each in ids if isinstance(each, str)).encode()
@@ -83,7 +83,7 @@ def check_distinct(ids: Sequence[Any], rule: str) -> None:
 
 
 def by_id(values: Any) -> tuple[list[Any], list[Any]] | None:
-    """Ids and what they are mapped to; None for values that are given by their order alone.
+    """Ids and their values, of a mapping; None for values in order, without ids.
 
     A series of pandas is a mapping by its index, unless that is the default one, 0 to n - 1.
     """
@@ -100,12 +100,13 @@ def by_id(values: Any) -> tuple[list[Any], list[Any]] | None:
 def numbers(
     values: Any, positions: Callable[[list[Any]], Ints], n: int, rule: str, missing: float = 0.0
 ) -> Floats:
-    """Public numbers of n places, shape (n,), in order or by id; `missing` where no id tells one.
+    """Public numbers of n points or sites, shape (n,), given in order or by id; `missing` for
+    others.
 
     Raises
     ------
     InputError
-        `rule`, or that an id occurs twice.
+        With the message `rule`; or an id occurs twice.
     """
     pairs = by_id(values)
     given = floats(values if pairs is None else pairs[1], rule)

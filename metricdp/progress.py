@@ -1,5 +1,5 @@
 """Progress bars: on stderr, only on a terminal, only for work longer than two seconds, and never
-fed by private data.
+about private data.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from tqdm import tqdm
 
 _SILENT = ContextVar("silent", default=False)
 CLEARED: list[Callable[[], None]] = []
-"""What takes its own line from the terminal before something else is written there."""
+"""Callbacks that clear a waiting line before something else is written to the terminal."""
 
 
 def clear() -> None:
-    """Take the waiting line away before something else is written to the terminal."""
+    """Clear waiting lines before something else is written to the terminal."""
     for cleared in CLEARED:
         cleared()
 
 
 def _in_its_place(bar: Any) -> Any:
-    """The bar, which takes the waiting line away as it is first drawn."""
+    """The bar, made to clear waiting lines when it is first drawn."""
     drawn = bar.display
 
     def display(*args: Any, **options: Any) -> Any:
@@ -39,7 +39,7 @@ def _in_its_place(bar: Any) -> Any:
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Show no bar in this block: what it works on is private, and so is how much there is of it."""
+    """Show no bar in this block: the data, and how much there is, are private."""
     token = _SILENT.set(True)
     try:
         yield
@@ -55,6 +55,6 @@ def progress(
 
 
 def bar(steps: Iterable[Any] | None = None, **options: Any) -> tqdm:
-    """A bar of tqdm that appears after two seconds, and goes; none in a block that is silent."""
+    """A bar of tqdm that appears after two seconds; none in a `silent` block."""
     made = tqdm(steps, delay=2.0, disable=_SILENT.get() or None, leave=False, **options)
     return _in_its_place(made) if CLEARED and not made.disable else made

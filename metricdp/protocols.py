@@ -1,10 +1,10 @@
-"""What the trusted core (`privacy`, `records`, `accounting`) needs of spaces, partitions and set
-systems. The core imports these protocols, never their implementations.
+"""Protocols of spaces, partitions and set systems for the trusted core (`privacy`, `records`,
+`accounting`), which imports these and never their implementations.
 
 **Privacy.** An implementation must read a record by a function of that record and public facts
 alone (`Box.clip`, `Placing.__call__`, `Partition.encode`), and state public bounds
-(`diameter_bound`). The core checks ranges, shapes and one part a record, and asks copies of what it
-does not know (`metricdp.unique.Apart`). `trusted` registers classes that need no copy.
+(`diameter_bound`). The core checks ranges, shapes and one part a record, and calls copies of
+objects of unregistered classes (`metricdp.unique.IsolatedEncoder`). `trusted` registers classes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from metricdp.refusals import InputError
 Answer = Callable[[NDArray[Any]], NDArray[Any]]
 """A function of a block of records, each by itself."""
 Served = Callable[[NDArray[Any]], tuple[Ints, Floats]]
-"""Of each record by itself the number of its nearest center, and the distance to it."""
+"""From records to the indices of their nearest centers, and the distances, each by itself."""
 Kind = Literal["finite", "box"]
 CoordinateSystem = Literal["lonlat", "xy"]
 T = TypeVar("T", bound=type)
@@ -32,9 +32,9 @@ T = TypeVar("T", bound=type)
 class Space(ABC):
     """A public universe, in which demand lies: finite (`Finite`), or a box (`Box`).
 
-    `kind`: for tables of what each kind of space has; `crs`: the coordinate reference system that
-    was declared; `measured_in`: what distances are measured in, such as ``"m"``, where that is
-    known; `coordinates` (n_points, 2), and their `coordinate_system`, if there are any.
+    `kind`: the key of tables by kind of space; `crs`: the declared coordinate reference system;
+    `measured_in`: the unit of distances, such as ``"m"``, where it is known; `coordinates`
+    (n_points, 2), and their `coordinate_system`, if there are any.
     """
 
     kind: ClassVar[Kind]
@@ -46,7 +46,7 @@ class Space(ABC):
 
     @property
     def n_points(self) -> int | None:
-        """How many points it has; None where they are endless."""
+        """Number of points; None if it is infinite."""
         return None
 
     @abstractmethod
@@ -55,29 +55,29 @@ class Space(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Look, on a public sample, whether the space keeps what private answers are built on, and
-        refuse one that does not; all of it is public.
+        """Check, on a public sample, the properties that private answers need; refuse a space
+        without them.
         """
 
     def placing(self, **where: Any) -> Placing:
-        """How coordinates become records (`metricdp.metrics.placing`), from public facts alone."""
+        """The map from coordinates to records (`metricdp.metrics.placing`), by public facts."""
         raise NotImplementedError
 
     def placer(self, max_snap: float | None = None) -> tuple[Any, int]:
-        """What maps coordinates to records, each by itself; -1 beyond `max_snap`."""
+        """The last step of that map, each point by itself (-1 beyond `max_snap`); its dimension."""
         raise NotImplementedError
 
     def served_by(self, centers: Iterable[Any]) -> tuple[Served, float]:
-        """How public centers serve each record, and a distance within which they serve all."""
+        """The map from records to nearest public centers, and a bound of all distances."""
         raise NotImplementedError
 
     def tabulated(self, of: Answer) -> NDArray[Any] | None:
-        """What a public function gives for each point, read-only; None where points are endless."""
+        """A table of a public function of all points, read-only; None for infinitely many."""
         return None
 
     def within(self, records: NDArray[Any], limited: bool = False) -> NDArray[Any]:
-        """Records that the space's own code found; refused unless they are some of it (or, if it
-        is limited, -1).
+        """Records from the space's own code, checked to lie in the space (or, if limited, be
+        -1).
         """
         return records
 
@@ -98,7 +98,7 @@ class Finite(Space):
 
     @property
     def n_points(self) -> int:
-        """How many points it has."""
+        """Number of points."""
         return len(self)
 
     @abstractmethod
@@ -106,11 +106,11 @@ class Finite(Space):
         """Distances in steps of the grid, shape (n_sources, n_targets)."""
 
     def tabulated(self, of: Answer) -> NDArray[Any]:
-        """The table."""
+        """The table of a public function of all points, read-only."""
         return sealed(of(np.arange(len(self))))
 
     def within(self, records: NDArray[Any], limited: bool = False) -> NDArray[Any]:
-        """Positions."""
+        """Positions from the space's own code, checked to be in range."""
         least = -1 if limited else 0
         known = records.ndim == 1 and records.dtype == np.int64
         if not known or not ((records >= least) & (records < len(self))).all():
@@ -122,11 +122,11 @@ class Finite(Space):
         raise NotImplementedError
 
     def inner(self, positions: Ints) -> Ints:
-        """Their numbers in the order in which the space answers fastest."""
+        """Numbers of positions in the inner order, in which the space answers."""
         raise NotImplementedError
 
     def outer(self, numbers: Ints) -> Ints:
-        """The positions of such numbers."""
+        """Positions of inner numbers."""
         raise NotImplementedError
 
     def two_nearest(self, centers: Ints) -> Any:
@@ -167,9 +167,9 @@ class Box(Space):
 
 
 class Placing(ABC):
-    """Coordinates to records of a space, each point by itself.
+    """A map from coordinates to records of a space, each point by itself.
 
-    `place`: the last step, for points that are where the space has them.
+    `place`: the last step, from coordinates in the space's own system.
     """
 
     place: Any
@@ -178,17 +178,17 @@ class Placing(ABC):
     @property
     @abstractmethod
     def limited(self) -> bool:
-        """Whether it may leave out a record: position -1."""
+        """Whether records may be left out: position -1."""
 
     @property
     @abstractmethod
     def plain(self) -> bool:
-        """Whether `place` is all that it does."""
+        """Whether it only applies `place`."""
 
     @property
     @abstractmethod
     def rule(self) -> str:
-        """What a record must be, in words."""
+        """The rule of a record, in words."""
 
     @abstractmethod
     def __call__(self, points: ArrayLike) -> NDArray[Any]:
@@ -197,7 +197,7 @@ class Placing(ABC):
 
 class Partition(Protocol):
     """A public partition of a space: every record lies in exactly one of `n_parts` parts, decided
-    by that record alone. `encode` keeps nothing.
+    by that record alone. `encode` stores nothing.
 
     Examples
     --------
@@ -227,7 +227,7 @@ class Map(Protocol):
         """The box of the records."""
 
     def encode(self, records: NDArray[Any], /) -> NDArray[Any]:
-        """Of some records."""
+        """Images of records."""
 
 
 class Measured(Protocol):
@@ -235,20 +235,20 @@ class Measured(Protocol):
 
     @property
     def universe(self) -> Any:
-        """The records'."""
+        """The universe of the records."""
 
     @property
     def n_values(self) -> int:
-        """Integers of each."""
+        """Number of integers for each record."""
 
     def amounts(self, records: NDArray[Any], /) -> Ints:
         """Amounts of each record, by that record alone, shape (n_records, n_values)."""
 
 
 class CellTree:
-    """A public tree of cells of a box, of which the engines count one reading for all levels.
+    """A public tree of cells of a box; engines count the cells of all levels in one reading.
 
-    `axes` (depth,): which coordinate each level divides.
+    `axes` (depth,): the coordinate that each level divides.
     """
 
     space: Any
@@ -257,7 +257,7 @@ class CellTree:
     axes: Any
 
     def grid(self, records: NDArray[Any]) -> Any:
-        """Integer coordinates of records on the grid that all cells' borders lie on."""
+        """Integer coordinates of records on the grid of all cells' borders."""
         raise NotImplementedError
 
     def root_cell(self) -> TreeCells:
@@ -266,9 +266,9 @@ class CellTree:
 
 
 class TreeCells:
-    """Cells of such a tree, divided down to its leaves: a partition.
+    """Cells of such a tree, whose leaves are a partition.
 
-    `parent`, `child`, `level` (n_cells,); `cut` (n_cells,); `leaves`: the cells that are parts.
+    `parent`, `child`, `level`, `cut` (n_cells,); `leaves`: the cells that are parts.
     """
 
     tree: Any
@@ -289,11 +289,11 @@ class SetSystem(Protocol):
         """The distinct elements of a set."""
 
     def add(self, total: Ints, elements: Ints, amounts: Ints) -> None:
-        """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``."""
+        """Add ``amounts[i]`` to ``total[s]`` for every set s that contains ``elements[i]``."""
 
 
 _MOST = 2**61
-"""No distance counts as more steps of the grid."""
+"""Largest distance in grid steps: longer ones are clipped."""
 
 
 class Rows(Protocol):
@@ -306,9 +306,9 @@ class Rows(Protocol):
 
 
 def sound_rows(metric: Rows, sources: Ints, targets: Ints | None = None) -> Ints:
-    """``metric.grid_rows`` as int64 from 0 to 2**61, whatever the metric answers.
+    """``metric.grid_rows`` as int64 from 0 to 2**61, whatever the metric returns.
 
-    Fractions are rounded up; what is negative counts as 0, and what is no number as farthest.
+    Fractions are rounded up; negative values count as 0, NaN as 2**61.
     """
     rows = np.asarray(metric.grid_rows(sources, targets))
     if rows.dtype == np.int64 and (rows.size == 0 or (rows.min() >= 0 and rows.max() <= _MOST)):
@@ -319,7 +319,7 @@ def sound_rows(metric: Rows, sources: Ints, targets: Ints | None = None) -> Ints
 
 
 def sound_parts(parts: Any, n_records: int, n_parts: int) -> Ints:
-    """What `Partition.encode` gave for some records, if it is one part for each."""
+    """The result of `Partition.encode`, checked to be one part for each record."""
     found = np.asarray(parts)
     fits = found.shape == (n_records,) and found.dtype.kind in "iu"
     if not fits or (n_records and not (found.min() >= 0 and found.max() < n_parts)):
@@ -330,7 +330,9 @@ def sound_parts(parts: Any, n_records: int, n_parts: int) -> Ints:
 
 
 def finite(space: Any, what: str, rule: str = "") -> Finite:
-    """The space, if it is a finite universe."""
+    """The space, if it is a finite universe; else InputError, with `rule` or by `what` needs
+    one.
+    """
     if not isinstance(space, Finite):
         got = type(space).__name__
         raise InputError(rule or f"{what} needs a finite universe (a Metric), got {got}")
@@ -346,7 +348,7 @@ def box(space: Any, what: str, rule: str = "") -> Box:
 
 
 def space_of(universe: Any) -> Space:
-    """The universe given."""
+    """The universe, if it is a space; else InputError."""
     if not isinstance(universe, Space):
         raise InputError(
             f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}; "
@@ -359,14 +361,14 @@ _TRUSTED: set[type] = set()
 
 
 def trusted(kind: T) -> T:
-    """Register a class that reads each record by itself and keeps nothing, or a set system whose
-    `add` adds up its members. Unregistered partitions are asked through copies, sets not at all.
-    Subclasses are not registered.
+    """Register a class that reads each record by itself and stores nothing, or a set system whose
+    `add` adds up its members. Unregistered partitions are called on copies, unregistered set
+    systems are refused. Subclasses are not registered.
     """
     _TRUSTED.add(kind)
     return kind
 
 
 def is_trusted(given: object) -> bool:
-    """Whether its very class was registered."""
+    """Whether the object's own class is registered."""
     return type(given) in _TRUSTED

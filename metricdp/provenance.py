@@ -1,7 +1,7 @@
-"""What is publicly known of the call that made a release: for the receipt, and for who signs.
+"""Provenance of a release: public facts of the call that made it, for its receipt.
 
-Nothing here was computed from private data: it is the call's public arguments, its universe, the
-ledger's state, the day and the package that ran.
+Nothing here is computed from private data: the facts are the call's public arguments, its universe,
+the ledger's state, the day and the package.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _ENDINGS = (".py", ".html", ".css", ".js", ".toml")
 
 @cache
 def package_facts() -> dict[str, Any]:
-    """Version and SHA-256 of the package that runs, and the versions of what it rests on.
+    """Version and SHA-256 of the package, and the versions of its main libraries.
 
-    The checksum is over the paths below the package and the bytes of all its source files, in order
-    of the paths; one reading a process.
+    The checksum is of the paths and bytes of all source files, in the order of paths; it is
+    computed once a process.
     """
     facts = {"name": "metricdp", "version": installed_version(), "sha256": _checksum()}
     libraries = {name: installed_version(name) for name in LIBRARIES}
@@ -37,7 +37,7 @@ def _checksum() -> str:
         for name, content in _sources(files("metricdp"), ""):
             digest.update(f"{name} {len(content)}\n".encode())
             digest.update(content)
-    except OSError:  # never costs a result that was paid for
+    except OSError:  # must not lose a result that was paid for
         return "unknown: the package's files could not be read"
     return digest.hexdigest()
 
@@ -66,4 +66,4 @@ KEYS = {
     "day": "UTC",
     "package": "version and SHA-256 of the package, versions of what it rests on",
 }
-"""What a full provenance holds; ``messages`` too, where users' devices sent them."""
+"""Keys of a full provenance; also ``messages``, in the local and shuffle models."""

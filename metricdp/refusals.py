@@ -1,5 +1,5 @@
-"""Exceptions of what reads records, and of budgets. Messages say what was wrong and what to do, and
-never quote private values. Users find them, and those of graphs, in `metricdp.errors`.
+"""Exceptions of budgets and of reading records. Messages say what was wrong and what to do, and
+never quote private values. Users import them, and those of graphs, from `metricdp.errors`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from fractions import Fraction
 
 _HEAD = 600
 _TAIL = 200
-"""Longest message: so many characters from its start and from its end."""
+"""Longer messages are cut to so many characters of their start and of their end."""
 
 
 def one_line(text: str) -> str:
@@ -25,8 +25,8 @@ def one_line(text: str) -> str:
 
 
 class MetricDPError(Exception):
-    """Base of everything metricdp raises on purpose; whatever a message quotes, it is one printable
-    line of readable length.
+    """Base of all exceptions that metricdp raises on purpose. A message is one printable line of
+    limited length, whatever it quotes.
 
     Examples
     --------
@@ -51,8 +51,8 @@ class InputError(MetricDPError, ValueError):
 
 
 class GraphFileError(InputError):
-    """A graph file, `path`, cannot be read as the format it is taken for; `line`: where reading
-    stopped, from 1, if there is one.
+    """The graph file `path` cannot be read in its assumed format; `line`: where reading stopped,
+    from 1, if it is known.
 
     Examples
     --------
@@ -69,8 +69,8 @@ class GraphFileError(InputError):
 
 
 class ReadingError(MetricDPError):
-    """Private records could not be read, and none of them is to blame: an engine failed, or the
-    table was not the same in two readings.
+    """Private records could not be read for a reason other than their content: an engine failed, or
+    the table changed between two readings.
 
     Examples
     --------
@@ -126,8 +126,8 @@ class JournalError(MetricDPError):
 
 
 def installing(extra: str) -> str:
-    """The command that adds an extra. From a clone: the package index has no metricdp yet, and a
-    name that anybody could claim must not be asked for there.
+    """The command that installs an extra, from a clone: the package index has no metricdp yet,
+    where anybody could claim the name.
 
     >>> installing("plots")
     "pip install -e '.[plots]'"

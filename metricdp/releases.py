@@ -1,4 +1,4 @@
-"""What crosses the gate: noisy values, the query they answer, and the receipt."""
+"""What leaves the gate: noisy values, the query they answer, and the receipt."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Weighting = Literal["record", "share"]
 PROOFS: tuple[str, ...] = ("discrete-laplace", "discrete-gaussian", "histograms", "sums")
 PROOFS += ("opening", "scores", "swaps", "selection", "peeling", "covering", "days", "composition")
 PROOFS += ("parallel", "maps", "users", "local", "shares")
-"""What is proven, P1, P2, …: one page each."""
+"""Names of the proofs P1, P2, …: one page each."""
 
 
 def proof_page(number: int) -> str:
-    """The page of a proof in the repository and on the site, whose number a receipt tells.
+    """The page of a proof, by its number on receipts, in the repository and on the site.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def proof_page(number: int) -> str:
 
 @cache
 def installed_version(package: str = "metricdp") -> str:
-    """Version of a package, as its metadata tells."""
+    """The version of an installed package, by its metadata."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -48,19 +48,17 @@ def installed_version(package: str = "metricdp") -> str:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One noisy answer: what was asked, how far it can move between neighbors, how much noise hides
-    that.
+    """One mechanism of a receipt: the query, its sensitivity, and the noise.
 
-    `name`: distribution of the noise (``"discrete Laplace"``, ``"discrete Gaussian"``) or of a
-    selection (``"exponential mechanism"``, ``"permute-and-flip"``); ``"exact"`` for a query that no
-    change of one unit can move. `query`: what was asked, in public terms. `sensitivity`: L1, under
-    the receipt's neighboring relation and unit; for a selection the range of its scores' changes.
-    `scale`: P(noise = z) is proportional to exp(-abs(z) / scale), or to exp(-z² / (2 scale²)) if
-    Gaussian; for a selection, scores are distinguished in units of it; 0 for no noise. `epsilon`,
-    `delta`: what it costs alone, exactly; `rho`: its zCDP parameter, where that is what was paid.
-    `proofs`: numbers of the proofs that it rests on: its distribution's, its question's and, where
-    a user has many records, theirs (`proof_page`). Empty on receipts of versions that did not tell
-    them.
+    `name`: distribution of the noise (``"discrete Laplace"``, ``"discrete Gaussian"``) or name of a
+    selection (``"exponential mechanism"``, ``"permute-and-flip"``); ``"exact"`` for a query of
+    sensitivity 0. `query`: in public terms. `sensitivity`: L1, under the receipt's neighboring
+    relation and unit; for a selection the range of its scores' changes. `scale`: P(noise = z) is
+    proportional to exp(-abs(z) / scale), or to exp(-z² / (2 scale²)) if Gaussian; for a selection,
+    the unit in which scores are distinguished; 0 for no noise. `epsilon`, `delta`: its exact cost
+    alone; `rho`: its zCDP parameter, where that was paid. `proofs`: numbers of the proofs that its
+    guarantee uses (`proof_page`): of the distribution, the query, and users with many records;
+    empty on receipts of older versions.
 
     Examples
     --------
@@ -88,7 +86,7 @@ class Mechanism:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Mechanism:
-        """The mechanism of a `to_dict`; KeyError, TypeError or ValueError if it is none."""
+        """The mechanism of a `to_dict`; KeyError, TypeError or ValueError if it is not one."""
         return cls(
             str(record["name"]),
             str(record["query"]),
@@ -107,11 +105,11 @@ class Mechanism:
 
 
 class Provenance:
-    """The circumstances of a release, as names and plain values: see
-    `metricdp.provenance.KEYS`.
+    """Public facts of the call that made a release, as names and plain values
+    (`metricdp.provenance.KEYS`).
 
-    `facts`: what is known at once; `universe`: with a method ``facts()``, which is asked when it is
-    first needed: a checksum of a large universe takes a while.
+    `facts`: known at once; `universe`: its ``facts()`` are computed when they are first needed, as
+    the checksum of a large universe takes a while.
 
     Examples
     --------
@@ -148,17 +146,16 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a result cost and what is promised about it.
+    """The privacy cost and guarantee of a result.
 
-    `mechanisms`: every noisy answer the result was computed from, in order. `epsilon`, `delta`: the
-    guarantee of all of them together: changing the demand by one unit changes the probability of
-    any event by at most a factor exp(epsilon), plus delta. `neighboring`: how a unit changes: it
-    joins or leaves ("add-remove"), or is exchanged for another ("replace-one"). `unit`: who is
-    protected: one record, or all records of one user. `version`: of the metricdp that made it.
-    `bound`: how the costs were composed: the cheapest valid bound. `grains`: 1; where users have
-    one unit of weight each over all their records, how many weight units that unit is counted in:
-    sensitivities and scales are then in weight units, and what is minimized is the mean over
-    people. `made`: public circumstances of the call: universe, options, ledger, day, package.
+    `mechanisms`: all mechanisms the result was computed from, in order. `epsilon`, `delta`: the
+    guarantee of all together: changing the demand by one unit changes the probability of any event
+    by at most a factor exp(epsilon), plus delta. `neighboring`: a unit joins or leaves
+    ("add-remove"), or is replaced by another ("replace-one"). `unit`: who is protected: one record,
+    or all records of one user. `version`: of the metricdp that made it. `bound`: by which the costs
+    were composed. `grains`: fixed-point weight units in a user's unit of weight, where users have
+    one unit of weight each; sensitivities and scales are then in weight units, and the mean over
+    people is minimized; else 1. `made`: the provenance (`metricdp.provenance`).
 
     Examples
     --------
@@ -182,7 +179,7 @@ class Receipt:
     def of(
         cls, mechanisms: Iterable[Mechanism], neighboring: Neighboring, unit: Unit, grains: int = 1
     ) -> Receipt:
-        """Receipt of mechanisms in turn on one demand: epsilons and deltas add up."""
+        """Receipt of mechanisms on one demand: epsilons and deltas add up."""
         run = tuple(mechanisms)
         epsilon = sum((m.epsilon for m in run), Fraction(0))
         delta = sum((m.delta for m in run), Fraction(0))
@@ -190,13 +187,11 @@ class Receipt:
         return cls(run, epsilon, delta, neighboring, unit, version, grains=grains)
 
     def paid(self, epsilon: Fraction, delta: Fraction, bound: str) -> Receipt:
-        """The same mechanisms under the price that one budget paid for all of them together."""
+        """The same mechanisms, with the cost that one budget paid for all of them together."""
         return replace(self, epsilon=epsilon, delta=delta, bound=bound)
 
     def __add__(self, other: Receipt) -> Receipt:
-        """Receipt of both, by sequential composition; refused where they promise different things:
-        another neighboring relation or unit.
-        """
+        """Receipt of both, by sequential composition; refused for different relations or units."""
         if not isinstance(other, Receipt):
             return NotImplemented
         mine, theirs = self._promise, other._promise
@@ -230,7 +225,7 @@ class Receipt:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Receipt:
-        """The receipt of a `to_dict`; KeyError, TypeError or ValueError if it is none."""
+        """The receipt of a `to_dict`; KeyError, TypeError or ValueError if it is not one."""
         made = record.get("made")
         return cls(
             tuple(Mechanism.from_dict(one) for one in record["mechanisms"]),
@@ -245,7 +240,7 @@ class Receipt:
         )
 
     def _proven(self) -> dict[str, Any]:
-        """Where the proofs stand that all mechanisms together rest on: composition's among them."""
+        """Pages of the proofs of all mechanisms, and of composition if there are several."""
         numbers = {number for mechanism in self.mechanisms for number in mechanism.proofs}
         if not numbers:
             return {}
@@ -276,8 +271,8 @@ class Receipt:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """A noisy answer that crossed the gate. All that is computed from it is post-processing: free,
-    any number of times.
+    """A noisy answer of the gate. Everything computed from it is post-processing: free, any number
+    of times.
 
     `values` (n_values,): noisy counts, read-only; negative values are normal; `query`: the public
     query they answer (`metricdp.privacy.HistogramQuery`, …); `receipt`.
@@ -312,7 +307,7 @@ def _cost(epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
 
 
 def _show(value: Fraction) -> str:
-    """A fraction as people read it: 1/10 rather than its decimals only while it stays short."""
+    """A fraction as text: its decimals, and the exact fraction if that is short."""
     exact = str(value)
     short = f"{float(value):.6g}"
     return f"{short} ({exact})" if "/" in exact and len(exact) <= 12 else short

@@ -2,8 +2,8 @@
 data. Needs the extra ``sklearn``.
 
 A fitted estimator holds released centers, their receipt and public parameters, and may be
-published. What `predict`, `fit_predict`, `transform` and `score` return about a table is exact, and
-may not.
+published. Results of `predict`, `fit_predict`, `transform` and `score` are exact functions of the
+table, and may not be published.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SPOKEN = (
     ),
     (r"argument must be", "Every entry's argument must be a string or a real number"),
 )
-"""Safe words for scikit-learn's refusals, which may quote entries or row numbers."""
+"""Patterns of scikit-learn's errors, and safe messages for them: they may quote entries or rows."""
 
 
 class _PrivateCenters(Clusterer):
@@ -95,13 +95,12 @@ class _PrivateCenters(Clusterer):
         Parameters
         ----------
         X : array_like or data frame, shape (n, d)
-            Private. Rows outside the bounds are moved to the nearest point inside. No rows at all
-            is an answer like any other.
+            Private. Rows outside the bounds are clipped to them. It may have no rows.
         user : sequence of length n, optional
-            Whose each row is: then users are protected, of whom `max_contributions` rows are kept.
+            The user of each row: then users are protected, with `max_contributions` rows of each.
         ledger : metricdp.Ledger, optional
-            Where the call is charged, under that ledger's neighboring relation. By default nothing
-            keeps count of several calls: their costs add up all the same.
+            The ledger to charge, with its neighboring relation. Without one the costs of several
+            calls are not counted, but add up all the same.
 
         Raises
         ------
@@ -150,13 +149,13 @@ class _PrivateCenters(Clusterer):
             )
 
     def _places(self) -> int:
-        """Places that the release tells of, or no fewer than the centers where it tells none."""
+        """Number of places that the release distinguishes; that of the centers if not known."""
         universe = getattr(self.release_, "universe", None)
         known = self.n_clusters if universe is None else len(universe)
         return int(getattr(self.release_, "n_means", known))
 
     def predict(self, X: ArrayLike) -> Ints:
-        """Nearest center of every row (n,): exact, for who may see that row."""
+        """Nearest center of every row (n,): exact, for those who may see the row."""
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
         if not len(rows):
@@ -164,7 +163,7 @@ class _PrivateCenters(Clusterer):
         return pairwise_distances_argmin(rows, self.cluster_centers_).astype(np.int64)
 
     def fit_predict(self, X: ArrayLike, y: Any = None, **options: Any) -> Ints:
-        """``fit(X).predict(X)``: labels are computed for the caller, who has X, and not kept."""
+        """``fit(X).predict(X)``: labels for the caller, who has X; they are not stored."""
         return self.fit(X, y, **options).predict(X)
 
     def transform(self, X: ArrayLike) -> Floats:
@@ -180,8 +179,8 @@ class _PrivateCenters(Clusterer):
         nearest center. Exact, hence it warns.
 
         Choosing parameters by it (`GridSearchCV`) reads X without protection, and fits once for
-        each choice and split: use public data, or data that stands for it. ``search.fit(X,
-        ledger=ledger)`` counts what all fits spend.
+        each choice and split: use public or synthetic data. ``search.fit(X, ledger=ledger)``
+        charges all fits.
         """
         from metricdp.privacy import PrivateDataWarning
 
@@ -200,7 +199,7 @@ class _PrivateCenters(Clusterer):
         return -float((((rows - nearest) ** 2).sum(axis=1) ** (self._power / 2)).sum())
 
     def _rows(self, X: ArrayLike, *, reset: bool) -> Floats:
-        """X as checked by scikit-learn, whose refusals must quote no entry."""
+        """X, checked by scikit-learn; messages quote no entry."""
         kind: type[Exception] = InputError
         message = (
             "X must hold real numbers, one row a record; its entries are not quoted, as they may "
@@ -228,24 +227,24 @@ class _PrivateCenters(Clusterer):
 
 
 class PrivateKMeans(_PrivateCenters):
-    """k-means under differential privacy, in scikit-learn's shape.
+    """Differentially private k-means as a scikit-learn estimator.
 
     Parameters
     ----------
     n_clusters : int
     epsilon : int, float, str, Decimal or Fraction
-        What one `fit` spends. Needed.
+        Cost of one `fit`. Required.
     delta : same
-        Of use to the default method in more than three dimensions.
+        The default method uses it in more than three dimensions.
     bounds : (lower, upper)
         Public: two numbers for all features, two arrays of shape (d,), or a pair (least, most) for
-        each feature. Needed, and never to be measured on X. Two features' bounds that are a box
+        each feature. Required, and never measured on X. Two features' bounds that are a box
         either way are refused, unless named: ``{"lower": ..., "upper": ...}``.
     method : str or metricdp.methods.Method
         One that answers in a box: "partition" (the default), "quadtree", …
     neighboring : {"add-remove", "replace-one"}
     max_contributions : int, optional
-        Rows that are kept of each user, if `fit` is given whose rows they are.
+        Rows kept of each user, if `fit` is given users.
     random_state : int, RandomState or None
         Public coins of partitions and solvers. Noise is never seeded: two fits differ.
 
@@ -256,8 +255,8 @@ class PrivateKMeans(_PrivateCenters):
     receipt_ : metricdp.Receipt
         What the fit cost, and by which mechanisms.
     release_ : object or None
-        What the centers were computed from, if the method has a release: ``release_.k_means(20)``
-        and `coreset()` are free.
+        The release that the centers were computed from, if the method has one:
+        ``release_.k_means(20)`` and `coreset()` are free.
     n_features_in_, feature_names_in_
         As usual.
 
@@ -265,10 +264,10 @@ class PrivateKMeans(_PrivateCenters):
     -----
     **Privacy.** (epsilon, delta)-differential privacy for each fit, for rows or users: see
     `metricdp.k_means`. There is no ``labels_`` and no ``inertia_``: both would be exact functions
-    of X. No ``sample_weight``: a row's weight would multiply its influence and the noise that hides
-    it; repeat rows as public integers say, and bound them by `user`. Neither X nor the demand made
-    of it is kept, so that a pickled estimator holds releases and public parameters only. `score`
-    and what chooses by it are not private.
+    of X. There is no ``sample_weight``: it would multiply a row's sensitivity and the noise; repeat
+    rows by public integers instead, and bound them by `user`. Neither X nor its demand is stored,
+    so that a pickled estimator holds releases and public parameters only. `score` and choices by it
+    are not private.
 
     Examples
     --------
@@ -285,8 +284,8 @@ class PrivateKMeans(_PrivateCenters):
 
 
 class PrivateKMedian(_PrivateCenters):
-    """k-median under differential privacy: sums of distances in place of squares; everything else
-    as `PrivateKMeans`.
+    """Differentially private k-median: sums of distances instead of squares; everything else as
+    `PrivateKMeans`.
 
     Examples
     --------
@@ -301,7 +300,7 @@ class PrivateKMedian(_PrivateCenters):
 
 
 def _corners(bounds: Any, d: int) -> tuple[Floats, Floats]:
-    """Lower and upper corner, shape (d,) each, of either form; corners where both forms fit."""
+    """Lower and upper corner, shape (d,) each, from either form of `bounds`."""
     rule = (
         f"bounds must be (lower, upper), two numbers or two arrays of {d:,} numbers, or a pair "
         f"(least, most) for each of {d:,} features"
@@ -325,7 +324,7 @@ def _corners(bounds: Any, d: int) -> tuple[Floats, Floats]:
 
 
 def _distinguished(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Of two features: corners, and a pair each only where corners would be no box."""
+    """The corners of two features' bounds: read as pairs only if they are no box as corners."""
     as_corners = bool((first < second).all())
     as_pairs = bool(first[0] < first[1] and second[0] < second[1])
     if as_pairs and not as_corners:

@@ -1,4 +1,4 @@
-"""Work on all processors, by threads that are kept."""
+"""Parallel work on all processors, by a pool of threads."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _NAME = "metricdp"
 
 @cache
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """A forked process needs threads of its own."""
+    """The pool of a process: a forked process needs threads of its own."""
     return ThreadPoolExecutor(threads, _NAME)
 
 
 def in_threads(work: Callable[[Any], object], items: Iterable[Any]) -> None:
-    """Run `work` on every item, on all processors, in any order; one by one inside of such work,
-    which would wait for itself.
+    """Run `work` on every item, on all processors, in any order. Nested calls run one by one, to
+    avoid a deadlock.
     """
     items = list(items)
     if len(items) <= 1 or current_thread().name.startswith(_NAME):

@@ -22,8 +22,8 @@ class Unique:
 class Frozen:
     """Mix-in: an object whose attributes are set once, while it is made, and never again.
 
-    A query states its sensitivity from its attributes, and is answered from them later: whoever
-    could change one in between would have an answer of one query with the noise of another.
+    A query's sensitivity and, later, its answer depend on its attributes: if one changed in
+    between, the answer of one query would have the noise of another.
     """
 
     __slots__ = ()
@@ -37,15 +37,15 @@ class Frozen:
         raise AttributeError(f"{type(self).__name__} is read-only: make another")
 
 
-class Apart:
-    """The `encode` of a partition or map as it is now, whatever becomes of the object later, and
-    whatever `encode` would keep.
+class IsolatedEncoder:
+    """The present `encode` of a partition or map, isolated from later changes of the object, and
+    without state.
 
-    A copy is made at once, and encodes nothing: each call is answered by a copy of that copy, which
-    is gone after it. So neither the caller's object nor this one ever holds a record, and no block
-    of records can change how the next one is read.
+    The object is copied at once, and each call uses a copy of that copy, which is then deleted. So
+    neither the caller's object nor this one ever stores a record, and no block of records can
+    change how the next one is encoded.
 
-    `rule`: with ``encode(records)``; `universe`: public, and the very same for all copies.
+    `rule`: with ``encode(records)``; `universe`: public, shared by all copies.
     """
 
     def __init__(self, rule: Any, universe: object) -> None:
@@ -56,7 +56,7 @@ class Apart:
             self._rule = self._copied()
 
     def __call__(self, records: Any) -> Any:
-        """What `encode` gives for some records."""
+        """The result of `encode` for some records."""
         rule = self._rule if self._fixed else self._copied()
         return rule.encode(records)
 

@@ -1,6 +1,4 @@
-"""A line on a terminal that says what is being done where no bar can tell; never fed by private
-data.
-"""
+"""A status line on a terminal for long work without a progress bar; never about private data."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ from tqdm import tqdm
 from metricdp.progress import CLEARED
 
 WAIT = 1.8
-"""Seconds of silence after which something is said."""
+"""Seconds without output before the line appears."""
 
 
 class Waiting:
-    """A line on a terminal that says what is being done after `wait` silent seconds, and leaves
-    nothing. It counts seconds alone, as rows may be private.
+    """A line on a terminal with the present work, shown after `wait` seconds without output, and
+    removed at the end. It counts seconds alone, as numbers of rows may be private.
     """
 
     def __init__(self, stream: IO[str] | None, wait: float = WAIT) -> None:
@@ -53,13 +51,13 @@ class Waiting:
             CLEARED.remove(self.clear)
 
     def doing(self, what: str) -> None:
-        """Say from now on that this is being done; `what` is public."""
+        """Set the text of the present work, which is public."""
         with self._lock:
             self._what = what
             self._since = time.monotonic()
 
     def clear(self) -> None:
-        """Take the line away: something else is being written, and the wait begins anew."""
+        """Remove the line, as something else is written, and wait again."""
         with self._lock:
             if self._width and self._stream is not None:
                 self._write("\r" + " " * self._width + "\r")
@@ -76,7 +74,7 @@ class Waiting:
                     self._show()
 
     def _listen(self) -> None:
-        """Hear of compilation; numba is loaded here, and by whatever takes so long, if not yet."""
+        """Register for numba's compilation events; loads numba, which long work needs anyway."""
         if self._ear is not None:
             return
         with suppress(Exception):  # an inner part of numba: without it the line says less
@@ -111,11 +109,11 @@ _ACTIVE: list[Waiting] = []
 
 
 def doing(what: str) -> None:
-    """Say what is being done, should it take long; `what` is public."""
+    """Set the text of all active lines; `what` is public."""
     for waiting in _ACTIVE:
         waiting.doing(what)
 
 
 def _bars() -> bool:
-    """Whether a bar is on the screen, which says more."""
+    """Whether a progress bar is on the screen."""
     return any(getattr(bar, "_mdp_drawn", False) for bar in list(getattr(tqdm, "_instances", ())))

@@ -1,6 +1,4 @@
-"""Caps: bounds of a user's records in a public part, and of their parts. Public terms of a
-demand.
-"""
+"""Caps: bounds of a user's records in a public part, and of their number of parts. Public."""
 
 from __future__ import annotations
 
@@ -50,9 +48,7 @@ class UserCaps(ABC):
 
     @abstractmethod
     def areas_of(self, universe: Finite) -> tuple[Partition, Any]:
-        """The public partition of the caps, and the same as a cut of the hierarchy, if it is
-        one.
-        """
+        """The caps' public partition, and the same as a cut of the hierarchy, if it is one."""
 
     def of(self, universe: Space) -> Capped:
         """The caps in a universe; refuses a box, and a partition of another universe."""

@@ -245,9 +245,7 @@ class Ledger(Budget):
 
     @contextmanager
     def noting(self, *, purpose: str = "", who: str = "") -> Iterator[None]:
-        """Set the public notes, purpose and person, of all charges that this thread makes in the
-        block.
-        """
+        """Set purpose and person, public notes, of all charges by this thread in the block."""
         before = self._noted()
         said = str(purpose) or before[0], str(who) or before[1]
         token = _NOTED.set((*_NOTED.get(), (self, said)))
@@ -483,9 +481,7 @@ class Ledger(Budget):
         return name | ({} if known is None else known.facts())
 
     def _catch_up(self) -> None:
-        """Count the new lines. The last assignment counts a line: an interruption counts it
-        anew.
-        """
+        """Count the new lines. Only the last assignment marks a line as counted."""
         for line in self._journal.after(self._tally.read):
             number = self._tally.read
             self._hold_to(line)

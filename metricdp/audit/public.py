@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from metricdp.metrics.kept import Kept
+from metricdp.metrics.identity_cache import IdentityCache
 from metricdp.unique import Unique
 
 OURS = "metricdp"
@@ -103,7 +103,7 @@ def caches(universe: Any) -> Iterator[Any]:
         for value in map(named.get, names):
             if _CONTAINERS[type(value)]:
                 yield value
-            elif type(value) is Kept:
+            elif type(value) is IdentityCache:
                 yield value.of(universe)
 
 

@@ -24,14 +24,14 @@ from metricdp.methods.question import Question, asked_of
 from metricdp.methods.registry import BY_NAME, answering
 from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
-from metricdp.metrics.kept import Kept
+from metricdp.metrics.identity_cache import IdentityCache
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery
 from metricdp.privacy.shares import Shares
 from metricdp.releases import Receipt, Release, Unit, installed_version
 from metricdp.running.attesting import PublicUniverse
 
-_KEPT = Kept()
+_KEPT = IdentityCache()
 _PLAIN = ("holders", "colluding", "unit", "max_contributions", "seed")
 _POINTS = 1 << 12
 """Of a box, by whose parts partitions of it are distinguished."""

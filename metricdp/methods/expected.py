@@ -90,9 +90,7 @@ class ExpectedPoints:
 
     @staticmethod
     def of(space: EuclideanSpace, given: Any) -> ExpectedPoints:
-        """Weights from a pair (points, weights), or from a release of this box. Points outside are
-        clipped to it.
-        """
+        """Weights from a pair (points, weights), clipped to the box, or from a release of it."""
         source = "weights"
         if isinstance(given, Release):
             if given.space is None or given.space.facts() != space.facts():

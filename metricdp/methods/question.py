@@ -51,9 +51,7 @@ class Question:
         return self.metric
 
     def coarse(self, dimensions: int) -> bool:
-        """Whether a net would be too coarse for the universe: in a box of more than
-        `dimensions`.
-        """
+        """Whether a net is too coarse for the universe: for a box of more than `dimensions`."""
         return False
 
     def on_net(self) -> Self:

@@ -17,9 +17,7 @@ Result = Solution
 """The same class, by the name that it had until 0.1.0 for `k_median` and `k_means`."""
 
 LARGEST = 1e30
-"""Largest weight of a point: sums of weights times powers of distances (1e18, e**600) are
-finite.
-"""
+"""Largest weight: sums of weights times powers of distances (1e18, e**600) are finite."""
 
 
 def site_positions(universe: Metric, ids: Any) -> Ints:

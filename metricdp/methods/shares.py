@@ -158,9 +158,7 @@ def counts_of(universe: Any) -> HistogramQuery:
 def clipped_sums(
     cells: Partition, centers: Any = None, radii: Any = None, *, folded: bool = False
 ) -> SumsQuery:
-    """The query for each cell's sum of its records' offsets from the center, clipped at a
-    radius.
-    """
+    """The query for the sums of records' offsets from their cell's center, clipped at a radius."""
     if radii is not None:
         radii = np.maximum(radii, least_radius(cells.universe))
     return SumsQuery(HistogramQuery(cells), SUM_BITS, centers, radii, folded)

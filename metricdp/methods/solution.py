@@ -126,9 +126,7 @@ class Solution:
 
     @cached_property
     def _instance(self) -> Instance:
-        """The instance that was solved; for centers of a method, the finite points they are
-        among.
-        """
+        """The instance that was solved; of a method, the finite points with its centers."""
         if self._asked is not None:
             return self._asked
         if self._in_a_box:
@@ -157,9 +155,7 @@ class Solution:
 
     @property
     def _n_points(self) -> int:
-        """Number of the universe's points, or of a box's weighted ones: the first of
-        `_instance`.
-        """
+        """Number of points, in a box of weighted ones: the first of `_instance`."""
         if self.weights is not None:
             return len(self.weights)
         return 0 if self._in_a_box else len(self._instance.metric)
@@ -448,9 +444,7 @@ class Solution:
         return site_costs(instance, self.objective, self._chosen.sites, limit)
 
     def _found_anew(self, weights: Floats) -> tuple[Ints, float]:
-        """Sites for other weights, and the share of the value by which they are better than
-        these.
-        """
+        """Sites for other weights, and their gain over these as a share of the value."""
         instance = replace(self._instance, weights=weights, kept={}, prove=False)
         found = self.objective.choose(instance)
         before = float(self.objective.judge(instance, self._chosen.sites).value)

@@ -182,9 +182,7 @@ def stability_of(
     within: Any,
     search: AnotherSearch | None = None,
 ) -> Stability:
-    """The `Stability` of centers: each draw of the posterior is searched again, by default for the
-    k-median.
-    """
+    """The `Stability` of centers, by a search, default k-median, for each posterior draw."""
     if metric.sites is not metric.ids:
         raise InputError(
             "stability=True needs centers that are points of the universe: how far one site of a "

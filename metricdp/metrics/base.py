@@ -14,7 +14,7 @@ from metricdp.arguments import listed, shown
 from metricdp.arrays import Floats, Ints, Singles, chunks
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import promises
-from metricdp.metrics.kept import Kept
+from metricdp.metrics.identity_cache import IdentityCache
 from metricdp.metrics.placing import placing, snap_limit
 from metricdp.metrics.searches import RowBalls, RowSearches, ServedPositions
 from metricdp.metrics.snapping import CoordinatePlacing, Snapper, Stretch
@@ -432,7 +432,7 @@ def looked_up(lookup: dict[Hashable, int], ids: Iterable[Hashable], kind: str, o
 METERS_A_DEGREE = 6_371_008.8 * np.pi / 180
 
 _CHUNK = 1 << 16  # ids hashed at once: memory against calls
-_known = Kept()
+_known = IdentityCache()
 
 
 def checked_ids(ids: Sequence[Hashable] | None, n: int, name: str = "ids") -> Sequence[Hashable]:

@@ -60,9 +60,7 @@ def directed_metric(
 
 
 class TwoWay(NamedTuple):
-    """A CSR graph in which every arc has a reverse: lengths in both directions, in grid steps of
-    size `unit`.
-    """
+    """A CSR graph in which every arc has a reverse: lengths of both, in grid steps of `unit`."""
 
     unit: float
     indptr: Ints

@@ -14,9 +14,7 @@ from metricdp.universe.graph import Graph
 
 
 def quantised(graph: Graph, resolution: float | None) -> tuple[float, Ints]:
-    """The grid's step, and the edge lengths in steps, rounded up. `resolution`: the step, if the
-    user gives it.
-    """
+    """The grid's step (`resolution`, if given), and the edge lengths in steps, rounded up."""
     n, lengths = len(graph), graph.lengths
     resolution = None if resolution is None else positive(resolution, "resolution")
     bound = 0.0

@@ -302,9 +302,7 @@ class GraphMetric(Metric):
         return there
 
     def inner_distances(self, points: Ints, sources: Ints) -> Singles:
-        """Distances in the subgraph of `points`, (n_sources, n_inner); in the graph if the subgraph
-        is disconnected.
-        """
+        """Distances in the subgraph of `points`, if it is connected, else in the graph."""
         indptr, indices, lengths = self.csr
         inner = self.rank[points]
         place = self._place

@@ -8,7 +8,7 @@ import numpy as np
 
 from metricdp.arrays import Floats, Ints, Singles
 from metricdp.metrics.base import Metric
-from metricdp.metrics.kept import Kept
+from metricdp.metrics.identity_cache import IdentityCache
 
 LANDMARKS = 1280  # a block of 13 MB: benchmarks/graph_solver.md
 _ROW_ENTRIES = 40_000_000  # 160 MB as float32
@@ -28,7 +28,7 @@ class Landmarks:
     rows: Singles | None
 
 
-_known = Kept()
+_known = IdentityCache()
 
 
 def landmarks(metric: Metric, m: int = LANDMARKS, seed: int = 0) -> Landmarks:

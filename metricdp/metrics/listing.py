@@ -18,9 +18,7 @@ _LISTED = 1 << 25
 
 
 def listed_sets(sets: Any, universe: Metric) -> ListedSets:
-    """Sets of points from lists of ids, or from a sparse matrix with a row for each set and a
-    column for each point.
-    """
+    """Sets from lists of ids, or from a sparse matrix with sets as rows, points as columns."""
     if hasattr(sets, "tocsr"):
         matrix = sets.tocsr()
         if matrix.shape[1] != len(universe):

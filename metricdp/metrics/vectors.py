@@ -44,9 +44,7 @@ class VectorMetric(RowMetric):
 
     @cached_property
     def grid_error(self) -> float:  # type: ignore[override]
-        """The most that rounding two points to the grid changes their distance; 0 if they lie on
-        it.
-        """
+        """Largest change of a distance by rounding points to the grid; 0 if they lie on it."""
         shifted = self.points - self.points.min(axis=0)
         d = self.points.shape[1]
         if np.array_equal(shifted, self._on_grid * self.unit):

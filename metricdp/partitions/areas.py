@@ -85,9 +85,7 @@ class Areas:
 
     @classmethod
     def _finite(cls, universe: Metric | EuclideanSpace, names: Sequence[str], table: Ints) -> Areas:
-        """Areas of a finite universe from a label of each point; those without a point are
-        dropped.
-        """
+        """Areas from the labels of all points; those without a point are dropped."""
         used, table = np.unique(table, return_inverse=True)
         kept = tuple((*names, ELSEWHERE)[i] for i in used.tolist())
         if kept == (ELSEWHERE,):

@@ -44,7 +44,7 @@ from metricdp.protocols import Box, CellTree, Finite, Map, Partition, box, finit
 from metricdp.records import engines, paths
 from metricdp.refusals import InputError
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
-from metricdp.unique import Apart
+from metricdp.unique import IsolatedEncoder
 
 TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, TotalsQuery)
 TRUSTED_SELECTIONS = (CostQuery, CoverageQuery, SwapQuery, CentersQuery)
@@ -345,7 +345,7 @@ def mapped(demand: PrivateDemand, rule: Map, space: Box) -> PrivateDemand:
     box(space, "demand", needs)
     if not isinstance(demand, PrivateDemand) or rule.universe is not demand.universe:
         raise InputError(needs)
-    images = _Images(Apart(rule, demand.universe), space)
+    images = _Images(IsolatedEncoder(rule, demand.universe), space)
     failed = "the demand cannot be mapped (details withheld); try the map's encode on public points"
     found = _vault._quietly(failed, lambda: engines.mapped(_vault._open(demand), images))
     return demand._restricted(found, space)

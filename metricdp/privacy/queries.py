@@ -27,7 +27,7 @@ from metricdp.records.exact import ROWS, Sums
 from metricdp.records.paths import Paths
 from metricdp.refusals import InputError
 from metricdp.releases import Neighboring
-from metricdp.unique import Apart
+from metricdp.unique import IsolatedEncoder
 
 Records = NDArray[Any] | Source
 
@@ -68,9 +68,7 @@ class Query(ABC):
         """The exact answer, shape (n_values,): private, for the gate."""
 
     def resumed(self, records: Records, memory: MutableMapping[Any, Any]) -> Ints:
-        """The answer for all records; it may reuse results of earlier queries of the same budget
-        slice in `memory`.
-        """
+        """The answer for all records; may reuse results of the slice's queries in `memory`."""
         return answered(self, records)
 
     @abstractmethod
@@ -175,7 +173,7 @@ class HistogramQuery(Query):
         object.__setattr__(self, "encode", self.partition.encode)  # of public points
         object.__setattr__(self, "labels", space_of(universe).tabulated(self._encoded))
         if self.labels is None:
-            object.__setattr__(self, "encode", Apart(self.partition, universe))
+            object.__setattr__(self, "encode", IsolatedEncoder(self.partition, universe))
 
     @property
     def n_values(self) -> int:

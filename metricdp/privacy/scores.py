@@ -72,9 +72,7 @@ class SelectionQuery(Frozen, ABC):
         return (-most, 0) if self.direction < 0 else (0, most)
 
     def resumed(self, records: Ints, memory: MutableMapping[Any, Any]) -> Iterator[Ints]:
-        """The scores of `blocks`; they may reuse results of earlier queries of the same budget
-        slice in `memory`.
-        """
+        """The scores of `blocks`; may reuse results of the slice's queries in `memory`."""
         return self.blocks(records)
 
     def decode(self, index: int) -> Any:

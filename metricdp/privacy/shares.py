@@ -153,9 +153,7 @@ class LaplaceShares(Shares):
         return found
 
     def _passes(self, drawn: Ints) -> Bools:
-        """Which k are accepted: not negative, and k coins are heads, the i-th of probability ((i -
-        1) m + 1) / (i m).
-        """
+        """Which k >= 0 are accepted: by k coins, the i-th heads with ((i - 1) m + 1) / (i m)."""
         passes, left, i = drawn >= 0, np.flatnonzero(drawn > 0), 1
         while len(left):
             lost = _below(i * self._honest, len(left)) > (i - 1) * self._honest

@@ -16,12 +16,12 @@ from metricdp.accounting import BudgetSlice, Ledger
 from metricdp.accounting import ledger as ledgers
 from metricdp.methods.expected import Expected, ExpectedPoints
 from metricdp.methods.method import Method
-from metricdp.metrics.kept import Kept
+from metricdp.metrics.identity_cache import IdentityCache
 from metricdp.privacy import PrivateDemand
 from metricdp.provenance import Provenance, package_facts
 from metricdp.releases import Receipt
 
-_KEPT = Kept()
+_KEPT = IdentityCache()
 
 
 class PublicUniverse:

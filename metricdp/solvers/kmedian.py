@@ -10,7 +10,7 @@ import numpy as np
 from metricdp.arrays import Floats, Ints, Singles, opened_first
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.metrics.kept import Kept
+from metricdp.metrics.identity_cache import IdentityCache
 from metricdp.metrics.landmarks import LANDMARKS, landmarks
 from metricdp.metrics.structures import Network
 from metricdp.solvers.block import block_search
@@ -208,7 +208,7 @@ def solve(
         return Found(search.centers, search.cost)
 
 
-_matrices = Kept()
+_matrices = IdentityCache()
 # distances of small universes, kept for the next question about them
 
 

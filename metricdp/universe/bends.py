@@ -1,7 +1,7 @@
-"""The courses of edges: the places at which streets bend between their ends.
+"""The geometry of edges: the points at which streets bend between their ends.
 
-They decide nothing, and are drawn: distances, territories and releases know the ends alone. All
-those of a graph are two arrays.
+It is only for maps: distances, territories and releases depend on the ends alone. The bends of a
+graph are two arrays.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from metricdp.arrays import Bools, Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Bends:
-    """Places between the ends of each of some lines, from tail to head.
+    """Inner points of some lines, from tail to head.
 
-    `offsets` (n_lines + 1,): where each line's places begin; a straight line has none; `xy`
-    (n_places, 2).
+    `offsets` (n_lines + 1,): the points of line i are ``xy[offsets[i]:offsets[i + 1]]``, none for a
+    straight line; `xy` (n_bends, 2).
     """
 
     offsets: Ints
     xy: Floats
 
     def line(self) -> Ints:
-        """Number of the line of each place, shape (n_places,)."""
+        """Line of each point, shape (n_bends,)."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def taken(self, which: Ints, backward: Bools) -> Bends:
-        """Bends of some lines in order, some backward; -1 is a straight line."""
+        """Bends of the lines `which`, in this order, some reversed; -1 is a straight line."""
         count = np.where(which >= 0, np.diff(self.offsets)[which], 0) if len(which) else which
         offsets = np.zeros(len(which) + 1, np.int64)
         np.cumsum(count, out=offsets[1:])
@@ -42,7 +42,7 @@ class Bends:
 
 
 def bends_of(lines: Sequence[Any], starts: Floats, ends: Floats) -> Bends | None:
-    """The bends of edges drawn by Shapely, by WKT, or not; None if all are straight."""
+    """Bends of edges from Shapely lines, WKT, or neither (straight); None if all are straight."""
     drawn = [_places(line) for line in lines]
     inner = [places[1:-1] for places in drawn]
     offsets = np.zeros(len(drawn) + 1, np.int64)
@@ -61,7 +61,7 @@ _STRAIGHT = np.empty((0, 2))
 
 
 def _places(line: Any) -> Floats:
-    """All places of a line, shape (n, 2)."""
+    """All points of a line, shape (n, 2); none if it is not one."""
     found: Floats = _STRAIGHT
     if isinstance(line, str):
         head, _, rest = line.strip().partition("(")
@@ -94,7 +94,7 @@ def bends_of_pairs(
 
 
 def polylines(starts: Floats, ends: Floats, bends: Bends | None) -> tuple[Floats, Ints, Floats]:
-    """Whole lines: all places in order, the line of each, and how far along it is, from 0 to 1."""
+    """All points of the lines in order, the line of each, and its relative position, 0 to 1."""
     m = len(starts)
     of = np.empty(0, np.int64) if bends is None else bends.line()
     inner = np.empty((0, 2)) if bends is None else bends.xy
@@ -115,7 +115,7 @@ def polylines(starts: Floats, ends: Floats, bends: Bends | None) -> tuple[Floats
 def between(
     xy: Floats, line: Ints, along: Floats, first: Floats, last: Floats
 ) -> tuple[Floats, Ints]:
-    """Places and lines of what `polylines` gives between two shares of each."""
+    """Points and lines of `polylines`, cut to the part between two relative positions of each."""
     every = np.arange(len(first))
     inner = (along > first[line]) & (along < last[line])
     ends = (_at(xy, line, along, share) for share in (first, last))
@@ -126,7 +126,7 @@ def between(
 
 
 def _at(xy: Floats, line: Ints, along: Floats, share: Floats) -> Floats:
-    """The place at a share of each line."""
+    """The point at a relative position of each line."""
     m = len(share)
     if not m:
         return np.empty((0, 2))

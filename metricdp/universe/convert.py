@@ -1,6 +1,6 @@
 """Graphs of other libraries (networkx, igraph, scipy.sparse) as validated `Graph` objects.
 
-No library is imported that the object does not come from.
+Only the library that the object comes from is imported.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def graph_from(
     Notes
     -----
     Coordinates are the node attributes x and y, in the system that the graph's attribute ``crs``
-    declares, as OSMnx writes it, else planar; or lon and lat, or the pair pos. The system is kept
-    (`Graph.crs`), and of networkx the lines in the edge attribute ``geometry`` (`Graph.bends`).
-    Vertices without any place have NaN. O(n + m log m) time.
+    declares, as OSMnx writes it, else planar; or lon and lat, or the pair pos. The system becomes
+    `Graph.crs`, and networkx's edge attribute ``geometry`` becomes `Graph.bends`. Vertices without
+    coordinates have NaN. O(n + m log m) time.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _edges(
     weight: Hashable | None,
     at: Coordinates,
 ) -> EdgeData:
-    """Edges of a graph with attributes: `facts` are its own."""
+    """Edges of a graph; `facts`: the graph's own attributes."""
     tails, heads = ends.reshape(-1, 2).T
     points, system, crs = at
     name = facts.get("name")
@@ -152,7 +152,7 @@ def _edges(
 def _lengths(
     weight: Hashable | None, values: Sequence[Any], known: Iterable[object]
 ) -> Floats | None:
-    """Lengths of edges from the values of an attribute, of all that there are (`known`)."""
+    """Lengths of edges from the values of an attribute; `known`: names of all attributes."""
     if weight is None:
         return None
     lacking = sum(v is None for v in values)
@@ -169,7 +169,7 @@ def _lengths(
 def _coordinates(
     known: Collection[str], column: Callable[[str], Sequence[Any]], declared: Any
 ) -> Coordinates:
-    """Places of vertices from their attributes: lon is degrees, x what a declared system says."""
+    """Coordinates of vertices from attributes: lon is in degrees, x in the declared system."""
     crs = declared_by_graph(declared)
     for first, second in (("x", "y"), ("lon", "lat"), ("longitude", "latitude")):
         if first in known and second in known:

@@ -1,7 +1,7 @@
-"""Coordinate reference systems: named and distinguished by pyproj, never guessed.
+"""Coordinate reference systems, identified by pyproj and never guessed.
 
-A system is held as text, ``"EPSG:32719"`` where an authority names it, else WKT. Coordinates are
-always in the order x, y: longitude (or easting) first, whatever order an authority prints.
+A system is stored as text: ``"EPSG:32719"`` where an authority names it, else WKT. Coordinates are
+always in the order x, y: longitude (or easting) first, whatever the authority's order.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 from metricdp.refusals import InputError, MissingExtraError
 
 WGS84 = "EPSG:4326"
-"""Longitude and latitude: what degrees without a declared system are taken for, as in GeoJSON."""
+"""Longitude and latitude: the default system of degrees, as in GeoJSON."""
 _DEGREES = re.compile(r"(epsg:{1,2}\d*:?4326|.*crs84)", re.IGNORECASE)
 
 
 def crs_text(declared: Any) -> str | None:
-    """The text of a system that a file, a graph or a user declares; None of none."""
+    """The text of a declared system; None if none is declared."""
     if declared is None or (isinstance(declared, str) and not declared.strip()):
         return None
     if isinstance(declared, str) and _DEGREES.fullmatch(declared.strip()):
@@ -37,7 +37,7 @@ def crs_text(declared: Any) -> str | None:
 
 @lru_cache(maxsize=64)
 def known_crs(declared: Any) -> Any:
-    """What pyproj knows of a system."""
+    """pyproj's object of a system."""
     try:
         from pyproj import CRS
         from pyproj.exceptions import CRSError

@@ -1,4 +1,4 @@
-"""What kind of coordinates a system has, and how messages name it."""
+"""The kind of a coordinate reference system, and its name in messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metricdp.universe.crs import WGS84, crs_text, known_crs
 
 
 def declared_by_graph(declared: Any) -> str | None:
-    """The same of a graph's attribute, which may hold anything."""
+    """The text of a graph's attribute ``crs``, as it is where pyproj does not know it."""
     try:
         return crs_text(declared)
     except InputError:
@@ -19,7 +19,7 @@ def declared_by_graph(declared: Any) -> str | None:
 
 
 def kind_of(crs: str) -> CoordinateSystem:
-    """Whether a system counts degrees or has plane axes."""
+    """Whether a system has degrees or planar axes."""
     if crs == WGS84:
         return "lonlat"
     if find_spec("pyproj") is None:
@@ -31,7 +31,7 @@ def kind_of(crs: str) -> CoordinateSystem:
 
 
 def described(crs: str | None) -> str:
-    """A system as messages name it."""
+    """The name of a system in messages."""
     if crs is None:
         return "no declared coordinate system"
     if crs == WGS84:

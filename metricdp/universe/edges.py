@@ -1,4 +1,4 @@
-"""Arrays of edges that every reader produces, and the steps that all share."""
+"""`EdgeData`: the arrays of edges that every reader produces, and steps that readers share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
 from metricdp.universe.text import number
 
 LENGTH_NAMES = ("length", "weight", "length_m", "distance", "cost", "time", "travel_time", "w")
-"""Columns and attributes taken for lengths when the caller names none and only one is there."""
+"""Columns and attributes taken for lengths, if the caller names none and only one exists."""
 
 ID_NAMES: tuple[str, ...] = ("node_id", "id", "node", "vertex", "vertex_id", "osmid", "osm_id")
 ID_NAMES += ("name", "node_number", "label")
@@ -27,7 +27,7 @@ UNIT = "unit"
 
 
 def only_length(path: object, known: Sequence[str]) -> str | None:
-    """The only one of some names of `LENGTH_NAMES`; None if there is none."""
+    """The only one of the `known` names of lengths; None without any, refused for several."""
     if len(known) > 1:
         several = f"several columns may be lengths: {', '.join(known)}"
         raise GraphFileError(path, f"{several}; name one (weight=, --weight)")
@@ -38,9 +38,9 @@ def only_length(path: object, known: Sequence[str]) -> str | None:
 class EdgeData:
     """Edges before validation; see `build_graph` for the meaning of the fields.
 
-    `tails`, `heads` (n_edges,): positions into `ids`; `lengths` (n_edges,): none means every edge
-    has length 1; `coordinates` (n_points, 2); `crs`: as `Graph.crs`; `measured`: as
-    `Graph.measured`; `bends`: courses of the edges in the same system as the coordinates.
+    `tails`, `heads` (n_edges,): positions in `ids`; `lengths` (n_edges,), or None for edges of
+    length 1; `coordinates` (n_points, 2); `crs`, `measured`: as on `Graph`; `bends`: geometry of
+    the edges, in the coordinates' system.
     """
 
     tails: Ints
@@ -65,7 +65,7 @@ class EdgeData:
         return build_graph(**vars(self), **how, one_way=one_way)
 
     def drawn(self, lines: Sequence[Any]) -> EdgeData:
-        """Attach the courses of the edges: lines in the system of the coordinates."""
+        """Attach the geometry of the edges: lines in the coordinates' system."""
         if self.coordinates is None:
             return self
         starts, ends = self.coordinates[self.tails], self.coordinates[self.heads]
@@ -79,7 +79,7 @@ class EdgeData:
         source: object = "nodes",
         crs: str | None = None,
     ) -> EdgeData:
-        """Attach coordinates by id; NaN for vertices without any."""
+        """Attach coordinates by id; vertices without any have NaN."""
         row = {i: r for r, i in enumerate(ids)}
         if len(row) != len(ids):
             check_distinct(ids, f"{source}: node ids must be distinct")
@@ -123,7 +123,7 @@ def index_endpoints(tails: Any, heads: Any) -> tuple[Ints, Ints, list[Any]]:
 
 
 def float_lengths(values: Sequence[Any], weight: object) -> Floats:
-    """Turn edge attributes into lengths: numbers, or text of numbers as GraphML often holds."""
+    """Lengths from edge attributes: numbers, or numbers as text, as in many GraphML files."""
     if not values or set(map(type, values)) <= {float, int}:
         try:
             return np.array(values, dtype=np.float64)

@@ -1,5 +1,5 @@
-"""Graph files of every supported format, gzipped or not, as validated `Graph` objects; and
-coordinates of vertices from files: tables with named columns, and what graph formats have.
+"""Reading graph files of all formats, gzipped or not, as validated `Graph` objects; and coordinates
+of vertices from tables and from the files of graph formats.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ def read_graph_file(
     format : str or None
         A name of `metricdp.universe.FORMATS`; None tells by ending and content.
     weight : str or None
-        Column or attribute that holds edge lengths; None finds the usual names; ``"unit"`` makes
-        every edge 1 long.
+        Column or attribute of edge lengths; None looks for the usual names; ``"unit"`` gives every
+        edge length 1.
     nodes : path-like or None
         File with vertex ids and coordinates, see `read_nodes`. None uses a DIMACS ``.co`` or TNTP
-        ``_node.tntp`` file that lies beside. Vertices that it does not list have NaN coordinates.
+        ``_node.tntp`` file of the same name. Vertices that it does not list have NaN coordinates.
     source, target : str or None
         Endpoint columns of an edge list.
     layer : str or None
-        Of a geographic file that has several.
+        The layer of a geographic file that has several.
     crs : anything that pyproj reads, or None
         The coordinate reference system of a file that declares none.
     topology : {"ids", "geometry"}
-        Whether lines of a geographic file meet where columns of vertex ids say, if it has them, or
-        where they end.
+        Whether lines of a geographic file share vertices by columns of vertex ids, if it has them,
+        or by their end points.
     symmetrize : bool
         Use the shorter direction both ways where the graph is directed and not symmetric.
     largest_component : bool
@@ -74,17 +74,15 @@ def read_graph_file(
     Raises
     ------
     GraphFileError
-        The file cannot be read as the format it is taken for; the message has the line where that
-        is known.
+        The file cannot be read in its format; the message has the line, where it is known.
     InputError
-        An unknown format or ending, an option that the format does not have, lengths that break a
-        rule.
+        An unknown format or ending, an option that the format does not have, invalid lengths.
     DirectedGraphError, DisconnectedGraphError
 
     Notes
     -----
-    OR-Library files count the last of repeated edges, all others the shortest. O(size of the file +
-    m log m).
+    Of repeated edges the last counts in OR-Library files, the shortest in all others. O(size of the
+    file + m log m).
 
     Examples
     --------
@@ -143,7 +141,7 @@ def _check_options(path: Path, kind: str, columns: Columns) -> None:
 
 
 def _declared(edges: EdgeData, crs: str | None, path: Path) -> EdgeData:
-    """Edges whose coordinates are in the system that the caller says, or that the file declares."""
+    """Edges with the coordinate system that the caller or the file declares."""
     if crs is None:
         return edges
     if edges.coordinates is None:
@@ -160,7 +158,7 @@ def _declared(edges: EdgeData, crs: str | None, path: Path) -> EdgeData:
 
 
 def _format_of(file: File) -> str:
-    """Format by certain content, else by ending, else by likely content."""
+    """The format: by unambiguous content, else by ending, else by likely content."""
     known = formats()
     kind = next((name for name, one in known.items() if one.certain(file)), None)
     if kind is not None:
@@ -178,7 +176,7 @@ def _format_of(file: File) -> str:
 
 
 def _beside(kind: Format, path: Path) -> Path | None:
-    """The coordinates file of the same stem, if there is one."""
+    """The file of coordinates with the same stem, if there is one."""
     stem = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
     for ending, other in kind.nodes_beside:
         if stem.lower().endswith(ending):

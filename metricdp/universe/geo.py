@@ -1,8 +1,8 @@
-"""What a geographic file is, and what its header says: layers, columns, coordinate system.
+"""Kinds of geographic files, and their headers: layers, columns, coordinate system.
 
-A file is what its first bytes *and* its ending say together (`file_kind`). GDAL opens by content,
-so a text named ``.gpkg`` could make it read other files; here it opens Shapefiles and FlatGeobuf
-alone. Nothing here reads a row.
+The first bytes *and* the ending of a file must agree on its kind (`file_kind`). GDAL opens files by
+content alone, so a text named ``.gpkg`` could make it read other files; here it opens only
+Shapefiles and FlatGeobuf. No rows are read here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metricdp.universe import geopackage
 from metricdp.universe.crs import WGS84, crs_text
 
 LAYERED = (".gpkg", ".shp", ".fgb")
-"""Endings of files of layers, whose headers declare their columns."""
+"""Endings of files with layers, whose headers declare their columns."""
 GEOJSON = (".geojson", ".geo.json")
 PARQUET = (".parquet", ".pq", ".geoparquet")
 _STARTS = {
@@ -31,18 +31,18 @@ _STARTS = {
     ".geojson": b"{",
     ".parquet": b"PAR1",
 }
-"""How files begin, by their kind."""
+"""First bytes of each kind of file."""
 _DRIVERS = {".shp": "ESRI Shapefile", ".fgb": "FlatGeobuf"}
-"""The one driver of GDAL that may open each kind."""
+"""The only driver of GDAL that may open each kind."""
 
 
 @dataclass(frozen=True)
 class Header:
     """Public facts of a layer.
 
-    `names`: of the columns, without that of geometries; `geometry`: what the layer declares its
-    geometries to be; `crs`: types of the columns: those of NumPy, of a GeoPackage those that it
-    declares.
+    `names`: of the columns, without the geometry; `geometry`: the declared type of geometries;
+    `crs`: the declared coordinate system; `kinds`: types of the columns, as NumPy names them, in a
+    GeoPackage as declared.
     """
 
     names: tuple[str, ...]
@@ -60,7 +60,7 @@ def need_geo() -> None:
 
 
 def file_kind(path: str | Path, start: bytes) -> str:
-    """The kind of a geographic file, as its usual ending, by its name and its first bytes."""
+    """The kind of a geographic file, named by its usual ending, from name and first bytes."""
     name = Path(path).name.lower()
     packed = name.endswith(".gz")
     bare = name.removesuffix(".gz")
@@ -80,7 +80,7 @@ def file_kind(path: str | Path, start: bytes) -> str:
 
 
 def _kind(path: str | Path) -> str:
-    """The same of a file in place."""
+    """The kind of a file on disk."""
     start = b""
     with suppress(OSError), Path(path).open("rb") as file:
         start = file.read(64)
@@ -88,7 +88,7 @@ def _kind(path: str | Path) -> str:
 
 
 def layers_of(path: str | Path) -> list[str]:
-    """Names of the layers with geometries of a file of layers."""
+    """Names of the layers with geometries in a file with layers."""
     need_geo()
     if _kind(path) == ".gpkg":
         return list(geopackage.layers(path))
@@ -100,7 +100,7 @@ def layers_of(path: str | Path) -> list[str]:
 
 
 def chosen_layer(path: str | Path, asked: str | None, known: list[str]) -> tuple[str, Header]:
-    """The layer that is asked for, or the only one, and what its header says."""
+    """The layer that is asked for, or the only one, and its header."""
     if not known:
         raise GraphFileError(path, "has no layer with geometries")
     if asked is None and len(known) > 1:
@@ -113,7 +113,7 @@ def chosen_layer(path: str | Path, asked: str | None, known: list[str]) -> tuple
 
 
 def header(path: str | Path, layer: str) -> Header:
-    """What a layer's header says: its size and its extent are not asked for."""
+    """The header of a layer, without its size and extent, which may be private."""
     kind = _kind(path)
     if kind == ".gpkg":
         columns = geopackage.columns(path, layer)
@@ -133,7 +133,7 @@ def header(path: str | Path, layer: str) -> Header:
 
 
 def geojson_crs(content: dict[str, Any], path: str | Path) -> str:
-    """The system of a GeoJSON file: degrees, or what the old member ``crs`` names."""
+    """The coordinate system of a GeoJSON file: WGS 84, or that of the old member ``crs``."""
     member = content.get("crs")
     if member is None:
         return WGS84
@@ -146,7 +146,7 @@ def geojson_crs(content: dict[str, Any], path: str | Path) -> str:
 
 
 def geoparquet_column(path: str | Path) -> tuple[str, str | None] | None:
-    """Name and system of the geometry column that a Parquet file's header names, if it does."""
+    """Name and system of the geometry column in a Parquet file's header; None without one."""
     if find_spec("pyarrow") is None:
         raise MissingExtraError("reading Parquet files", "parquet")
     import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""GeoPackage by Python's own SQLite, without conversions or virtual tables."""
+"""Reading GeoPackage by Python's SQLite, without conversions or virtual tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metricdp.universe.crs import crs_text
 T = TypeVar("T")
 _DAMAGED = "is not a geographic file that can be read: no GeoPackage, damaged, or in use elsewhere"
 _BOXES = (0, 32, 48, 48, 64)
-"""Bytes of the extent before a geometry, by the number in its flags."""
+"""Bytes of the envelope before a geometry, by the code in its flags."""
 _LAYERS = """
     SELECT g.table_name, g.column_name, g.geometry_type_name, g.srs_id
     FROM gpkg_contents AS c JOIN gpkg_geometry_columns AS g USING (table_name)
@@ -25,9 +25,9 @@ _LAYERS = """
 
 
 def layers(path: str | Path) -> dict[str, tuple[str, str, int]]:
-    """Layers that are ordinary tables: of each the column, the type and the system of geometries.
+    """Layers that are ordinary tables, each with its geometry column, geometry type and system.
 
-    A view is none: its rows may be made of several records, or of a virtual table.
+    Views are left out: their rows may be made of several records, or of a virtual table.
     """
 
     def listed(file: sqlite3.Connection) -> Any:
@@ -35,7 +35,7 @@ def layers(path: str | Path) -> dict[str, tuple[str, str, int]]:
         return encoding, file.execute(_LAYERS).fetchall()
 
     encoding, rows = _asked(path, listed)
-    if encoding != "UTF-8":  # SQLite would write half pairs of UTF-16 anew
+    if encoding != "UTF-8":  # SQLite would change unpaired surrogates of UTF-16
         raise GraphFileError(path, "is a GeoPackage in UTF-16; save it anew, in UTF-8")
     return {name: (shape, kind, srs) for name, shape, kind, srs in rows}
 
@@ -68,10 +68,10 @@ def system(path: str | Path, layer: str) -> str | None:
 def rows(
     path: str | Path, layer: str, names: Sequence[str], size: int
 ) -> Generator[tuple[dict[str, list[Any]], list[bytes | None]], None, None]:
-    """Blocks of rows: columns of cells as SQLite stored them, and geometries as well-known binary.
+    """Blocks of rows: columns of cells as SQLite stores them, and geometries as well-known binary.
 
-    A text is text, with the mark of lost characters if it is not UTF-8; a truth value is 0 or 1 in
-    a column declared ``BOOLEAN``.
+    Invalid UTF-8 in text becomes replacement characters; 0 and 1 in a column declared ``BOOLEAN``
+    become truth values.
     """
     kinds = columns(path, layer)
     chosen = ", ".join(f"t.{_name(name)}" for name in [layers(path)[layer][0], *names])
@@ -91,7 +91,7 @@ def rows(
 
 
 def well_known(cell: Any) -> bytes | None:
-    """The well-known binary in a cell of geometries; None of what is none, or empty."""
+    """The well-known binary of a geometry cell; None if it is invalid or empty."""
     if not isinstance(cell, bytes) or len(cell) < 8 or cell[:2] != b"GP":
         return None
     flags = cell[3]

@@ -1,7 +1,7 @@
-"""The validated public graph: the one place where edge lists become a metric universe.
+"""The validated public graph.
 
-Readers and converters produce plain arrays of edges; `build_graph` applies the rules about
-direction, components, parallel edges, self-loops and lengths once, for all of them.
+Readers and converters produce plain arrays of edges. For all of them `build_graph` applies the
+rules about direction, components, parallel edges, self-loops and lengths.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ from metricdp.protocols import CoordinateSystem
 from metricdp.universe.bends import Bends, bends_of_pairs
 
 _LEAST_KEPT = 0.25
-"""A largest component with a smaller share of all vertices is no town: ends that do not meet."""
+"""If the largest component has a smaller share of the vertices, edges do not share their ends."""
 _ROUNDED = 1e-9
-"""Two directions that differ by a smaller share were added up in another order."""
+"""Two directions whose lengths differ by a smaller share differ by rounding errors."""
 _COMPARED, _COMPARED_VERTICES = 8, 2_000_000
-"""Vertices whose distances in both directions are compared, and fewer on large graphs."""
+"""Vertices whose distances in both directions are compared; fewer if, times all vertices, they are
+more than the second.
+"""
 
 
 class Asymmetry(NamedTuple):
-    """How far the two directions of a graph that was symmetrized differ.
+    """The differences between the two directions of a graph that was symmetrized.
 
     `one_way`, `unequal`: arcs without a reverse; arcs whose reverse has another length; `median`,
-    `largest`: of the ratios of the longer to the shorter distance between two vertices, over all
-    pairs with one of up to 8 vertices of the largest strongly connected component; largest is
-    infinite where only one of the two is 0.
+    `largest`: of the ratio of the longer to the shorter distance, over pairs of up to 8 vertices
+    with all others of the largest strongly connected component; infinite where one of them is 0.
     """
 
     one_way: int
@@ -77,18 +78,17 @@ class Graph:
     name : str
         For messages and titles.
     directed : bool
-        Whether arcs go one way: some have no reverse of the same length.
+        Whether some arcs have no reverse of the same length.
     asymmetry : Asymmetry or None
-        Of a graph that was symmetrized, how far both directions differ.
+        Differences between both directions, of a graph that was symmetrized.
     crs : str or None
-        The coordinate reference system that was declared, such as ``"EPSG:32719"``; None where none
-        was.
+        The declared coordinate reference system, such as ``"EPSG:32719"``.
     measured : str
-        What the lengths are, in words, where the reader knows: "column 'length'", "hops".
+        What the lengths are, in words, where it is known: "column 'length'", "hops".
     left_out : int
-        Vertices outside the largest component, where that was asked for.
+        Number of vertices dropped by `largest_component`.
     bends : Bends or None
-        Courses of the edges, in the order of `pairs`; None where all are straight.
+        Geometry of the edges, in the order of `pairs`; None where all are straight.
 
     Examples
     --------
@@ -122,16 +122,16 @@ class Graph:
 
     @property
     def edges_in_words(self) -> str:
-        """How many edges, or arcs of a directed graph."""
+        """Number of edges, or of arcs of a directed graph, in words."""
         n = len(self.indices)
         return f"{n:,} arcs" if self.directed else f"{n // 2:,} edges"
 
     def tails(self) -> Ints:
-        """Position where each arc begins, shape (n_arcs,)."""
+        """Position of each arc's tail, shape (n_arcs,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
     def pairs(self) -> Ints:
-        """Positions that an edge or an arc joins, each pair once, shape (n_edges, 2)."""
+        """Pairs of positions joined by an edge or arc, each once, shape (n_edges, 2)."""
         tails = self.tails()
         if not self.directed:
             once = tails < self.indices
@@ -163,21 +163,21 @@ def build_graph(
     Parameters
     ----------
     tails, heads : array_like of int, shape (n_edges,)
-        Positions into `ids`.
+        Positions in `ids`.
     lengths : array_like of float, shape (n_edges,), or None
-        None: every edge is 1 long.
+        None gives every edge length 1.
     ids : sequence of hashable, length n_points
     directed : bool
-        Whether each row is one arc, or stands for both directions. A directed graph whose arcs all
-        have an equal reverse is accepted as it is.
+        Whether each row is one arc instead of both directions. A directed graph whose arcs all have
+        an equal reverse is accepted as it is.
     symmetrize, largest_component : bool
         As for `read_graph_file`.
     one_way : bool
-        Keep directions: its ``directed``.
+        Keep directions: the option ``directed`` of `read_graph_file`.
     parallel : {"shortest", "last"}
         Which of several edges between the same vertices counts; "last" is OR-Library's rule.
     coordinates, coordinate_system, name, crs, measured, bends
-        As on `Graph`; courses as given.
+        As on `Graph`; `bends` in the order of the given edges.
 
     Raises
     ------
@@ -243,7 +243,7 @@ def build_graph(
         ids = [i for i, k in zip(ids, kept) if k]
         xy = None if xy is None else xy[kept]
     if xy is not None and np.isnan(xy).any(axis=1).all():
-        xy = None  # a part of which no vertex has a place: nothing can be matched to it
+        xy = None  # no vertex has coordinates
     indptr = np.zeros(len(ids) + 1, dtype=np.int64)
     np.cumsum(np.bincount(t, minlength=len(ids)), out=indptr[1:])
     system = coordinate_system if xy is not None else None
@@ -271,7 +271,9 @@ def _checked_lengths(lengths: ArrayLike) -> Floats:
 def _merged_arcs(
     t: Ints, h: Ints, w: Floats, n: int, *, directed: bool, parallel: str
 ) -> tuple[Ints, Ints, Floats, int]:
-    """Arcs sorted by (tail, head), merged, without loops; how many lack an equal reverse."""
+    """Arcs sorted by (tail, head), without duplicates and loops; the number without equal
+    reverse.
+    """
     proper = t != h
     t, h, w = t[proper], h[proper], w[proper]
     if not directed:
@@ -290,7 +292,7 @@ def _merged_arcs(
 
 
 def reverses(t: Ints, h: Ints, n: int) -> tuple[Ints, Bools]:
-    """For each sorted arc the place of its reverse, and whether there is one."""
+    """For each sorted arc the index of its reverse, and whether it exists."""
     forward = t * n + h
     backward = h * n + t
     at = np.minimum(np.searchsorted(forward, backward), max(len(forward) - 1, 0))
@@ -298,7 +300,7 @@ def reverses(t: Ints, h: Ints, n: int) -> tuple[Ints, Bools]:
 
 
 def _compared(t: Ints, h: Ints, w: Floats, n: int) -> Asymmetry:
-    """How far both directions of a directed graph differ."""
+    """The differences between both directions of a directed graph."""
     at, found = reverses(t, h, n)
     matrix = csr_array((np.where(w == 0, 1e-300, w), (t, h)), shape=(n, n))
     label = connected_components(matrix, directed=True, connection="strong")[1]

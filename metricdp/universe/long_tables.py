@@ -17,9 +17,9 @@ ENDS: tuple[tuple[str, str], ...] = (("site", "client"), ("facility", "client"))
 ENDS += (("from_id", "to_id"), ("origin_id", "destination_id"), ("origin", "destination"))
 ENDS += (("from_index", "to_index"), ("source_index", "target_index"), ("source", "target"))
 ENDS += (("source", "destination"), ("from", "to"), ("o", "d"), ("name", "destinationname"))
-"""Pairs of columns taken for origins and destinations, in this order, when none are named."""
+"""Pairs of columns taken for origins and destinations, in this order, if none are named."""
 COSTS = ("cost", "travel_time", "duration", "time", "distance", "length", "weight")
-"""Columns taken for costs if only one of them is there."""
+"""Columns taken for costs, if only one of them exists."""
 
 
 Costs = tuple[Floats, list[Hashable], list[Hashable]]
@@ -27,7 +27,7 @@ Costs = tuple[Floats, list[Hashable], list[Hashable]]
 
 
 def read_costs(source: Any, sites: Any, clients: Any, cost: str | None) -> Costs:
-    """Costs from a frame or a file; `sites` and `clients` name columns, or are the ids to keep."""
+    """Costs from a frame or a file; `sites` and `clients`: names of columns, or ids to keep."""
     columns, id_column = _columns(source)
     found = _ends(columns, sites, clients)
     kept = [_given(x) for x in (sites, clients)]
@@ -87,7 +87,7 @@ def _first_holds_ids(frame: Any) -> bool:
 
 
 def _given(ids: Any) -> list[Hashable] | None:
-    """Ids to keep, if they are given rather than a column's name."""
+    """The ids to keep; None if a column's name is given instead."""
     if isinstance(ids, str | None):
         return None
     kept = list(listed(ids, "ids"))
@@ -103,7 +103,7 @@ def is_frame(value: Any) -> bool:
 
 
 def _columns(source: Any) -> tuple[dict[str, Any], Callable[[str], Any]]:
-    """Columns by name, and what gives those of ids."""
+    """Columns by name, and a function from a name to a column of ids."""
     if not isinstance(source, str | PathLike):
         names = getattr(source, "column_names", None) or list(source.columns)
         columns = {name: source[name] for name in names}
@@ -117,7 +117,7 @@ def _columns(source: Any) -> tuple[dict[str, Any], Callable[[str], Any]]:
 
 
 def _ends(columns: dict[str, Any], sites: Any, clients: Any) -> tuple[str, str] | None:
-    """Columns of sites and clients."""
+    """Names of the columns of sites and clients; None if there are no such columns."""
     named = [x if isinstance(x, str) else None for x in (sites, clients)]
     for name in named:
         if name is not None and name not in columns:

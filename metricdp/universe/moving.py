@@ -1,4 +1,4 @@
-"""From one coordinate reference system to another, and what lengths are in each: by the reader, the
+"""Transformations between coordinate reference systems, and units of lengths: by the reader, the
 column's name, or coordinates.
 """
 
@@ -20,7 +20,7 @@ from metricdp.universe.graph import Graph
 from metricdp.universe.transformation import Transformation
 
 _FAR_OFF = 3.0
-"""By how many degrees an extent may leave the area that a system is made for."""
+"""Degrees by which an extent may exceed a system's area of use."""
 _NAMED = {
     "m": r"(?:^|_)(?:m|metres?|meters?)$",
     "km": r"(?:^|_)(?:km|kilomet(?:er|re)s?)$",
@@ -30,15 +30,15 @@ _NAMED = {
     "min": r"(?:^|_)(?:min|mins|minutes?)$",
     "h": r"(?:^|_)(?:h|hrs?|hours?)$",
 }
-"""Endings of a column's name."""
+"""Endings of a column's name, by unit."""
 _TIMES = re.compile(r"time|duration|hops|cost|speed", re.IGNORECASE)
 _EARTH = 6_371_008.8
 _SAME = 0.03
-"""Straight roads are as long as the way between their ends, up to so much."""
+"""Relative difference up to which a road's length counts as the straight-line distance."""
 
 
 def meters_per_unit(crs: str | None) -> float | None:
-    """Meters of one unit of a plane system's axes; None of degrees and of no system."""
+    """Meters in one unit of a planar system's axes; None for degrees and without a system."""
     if crs is None or kind_of(crs) == "lonlat":
         return None
     axes = known_crs(crs).axis_info
@@ -47,7 +47,7 @@ def meters_per_unit(crs: str | None) -> float | None:
 
 
 def projjson(crs: str) -> dict[str, Any] | None:
-    """A system as GeoParquet holds it; None without pyproj."""
+    """A system in GeoParquet's form (PROJJSON); None without pyproj."""
     if find_spec("pyproj") is None:
         return None
     return dict(known_crs(crs).to_json_dict())
@@ -73,7 +73,7 @@ def transformation(source: str, target: str, area: Floats | None = None) -> Tran
 
 
 def check_extent(points: Floats, crs: str, what: str) -> None:
-    """Refuse public points far outside the area that their declared system is made for."""
+    """Refuse public points far outside their declared system's area of use."""
     use = _area_of_use(points, crs)
     if use is None or _inside(points, crs, use):
         return
@@ -86,7 +86,7 @@ def check_extent(points: Floats, crs: str, what: str) -> None:
 
 
 def check_meets(points: Floats, crs: str, other: str, name: str, what: str) -> None:
-    """Refuse public points that lie wholly outside their system's area."""
+    """Refuse public points wholly outside the area of use of the demand's system (`other`)."""
     use = None if crs == other else _area_of_use(points, other)
     degrees = None if use is None else _degrees(points, crs)
     if use is None or degrees is None:
@@ -106,14 +106,14 @@ def check_meets(points: Floats, crs: str, other: str, name: str, what: str) -> N
 
 
 def _area_of_use(points: Floats, crs: str) -> Any:
-    """What pyproj knows of the area that a system is made for; None of no points."""
+    """pyproj's area of use of a system; None without pyproj or points."""
     if find_spec("pyproj") is None or not len(points):
         return None
     return known_crs(crs).area_of_use
 
 
 def _degrees(points: Floats, crs: str) -> Floats | None:
-    """The two corners of an extent in degrees; None where they have none."""
+    """The two corners of an extent in degrees; None if these are not finite."""
     corners = np.array([points.min(axis=0), points.max(axis=0)])
     move = transformation(crs, WGS84)
     degrees = corners if move is None else move(corners)
@@ -121,7 +121,7 @@ def _degrees(points: Floats, crs: str) -> Floats | None:
 
 
 def _inside(points: Floats, crs: str, use: Any) -> bool:
-    """Whether an extent lies where a system is used, a few degrees more or less."""
+    """Whether an extent lies in a system's area of use, up to a few degrees."""
     degrees = _degrees(points, crs)
     if degrees is None or (np.abs(degrees) > (180.0 + 1e-9, 90.0 + 1e-9)).any():
         return False
@@ -146,7 +146,7 @@ def lengths_of(lines: Any, crs: str | None) -> Floats:
 
 
 def _area(points: Floats | None, crs: str) -> Any:
-    """Where points are, as PROJ asks for it."""
+    """The extent of points as PROJ's area of interest."""
     placed = np.empty((0, 2)) if points is None else points[np.isfinite(points).all(axis=1)]
     degrees = _degrees(placed, crs) if len(placed) else None
     if degrees is None:
@@ -159,9 +159,9 @@ def _area(points: Floats | None, crs: str) -> Any:
 def unit_of(graph: Graph) -> str | None:
     """The unit of a graph's lengths, such as ``"m"``, if it is known.
 
-    Lengths whose column does not name one are in meters, or kilometers, where a tenth of the edges
-    are as long as the straight way between their ends, and hardly any is shorter: so are those of
-    OSMnx and of most road data, and no times or tolls.
+    If the column's name has no unit, lengths are in meters or kilometers where a tenth of the edges
+    are as long as the straight line between their ends and hardly any are shorter. This holds for
+    OSMnx and most road data, not for times or tolls.
     """
     if graph.measured.endswith("in meters"):
         return "m"
@@ -190,7 +190,7 @@ def _by_places(graph: Graph) -> str | None:
 
 
 def _straight(graph: Graph) -> tuple[Floats, Floats]:
-    """Meters between the ends of edges as the crow flies, and their lengths."""
+    """Straight-line distances between the ends of edges in meters, and the edges' lengths."""
     nothing = np.empty(0)
     if graph.coordinates is None:
         return nothing, nothing

@@ -1,4 +1,4 @@
-"""The sample graphs of the folder ``graphs``, and what ``index.toml`` says of them."""
+"""The sample graphs of the folder ``graphs``, and their entries in ``index.toml``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INDEX = "index.toml"
 
 
 def _folders() -> list[Path]:
-    """Where samples may be: beside the package, or among a wheel's data files."""
+    """Folders where samples may be: beside the package, or among a wheel's data files."""
     checkout = Path(__file__).resolve().parents[2] / "graphs"
     schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
     data = (Path(sysconfig.get_path("data", scheme)) for scheme in schemes)
@@ -42,8 +42,8 @@ def sample_path(name: str) -> Path:
 
 
 def sample_index() -> dict[str, dict[str, Any]]:
-    """Return what ``index.toml`` says of each file: title, counts, units, license, attribution,
-    sha256, recipe.
+    """The entry of each file in ``index.toml``: title, counts, units, license, attribution, sha256,
+    recipe.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The one reader of public tables: CSV, TSV, blank-separated and Parquet files."""
+"""Reading public tables: CSV, TSV, blank-separated and Parquet files."""
 
 from __future__ import annotations
 
@@ -21,22 +21,21 @@ _EXACT = 2.0**53  # integers below this survive float64
 
 
 class Table:
-    """Named columns of equal length, typed when asked for.
+    """Named columns of equal length; types are found when a column is used.
 
     Parameters
     ----------
     path : path-like
-        Where the table came from, for messages.
+        The table's file, for messages.
     columns : dict of str to ndarray or list of str
         Numeric columns as arrays, others as text cells.
     n_rows : int
     has_header : bool
-        False when the columns are named "1", "2", … for want of a header.
+        False if the columns are named "1", "2", … without a header.
     lines : sequence of int
-        Line number of each row, for messages; empty where there are no lines.
+        Line number of each row, for messages; empty for files without lines.
     text : frozenset of str
-        Columns that are text by declaration (Parquet strings) and never turned into numbers unless
-        asked.
+        Columns declared as text (Parquet strings), which become numbers only on request.
 
     Examples
     --------
@@ -122,7 +121,7 @@ class Table:
         return column.astype(np.int64, copy=False)
 
     def listed(self, name: str) -> list[Any]:
-        """The same as a list of Python's own values."""
+        """Ids as a list of Python's own values."""
         column = self.ids(name)
         return column.tolist() if isinstance(column, np.ndarray) else column
 
@@ -170,8 +169,8 @@ def read_table(path: str | Path, *, min_fields: int = 1, data: bytes | None = No
     r"""Read a CSV, TSV, blank-separated or Parquet file, gzipped or not.
 
     A first row with a cell that is not a number is the header; without one the columns are named
-    "1", "2", …. Cells are parted by the most frequent of comma, tab, semicolon and bar in the first
-    row, else by blanks. Blank lines are skipped, as are lines starting with ``#`` or ``%``.
+    "1", "2", …. The delimiter is the most frequent of comma, tab, semicolon and bar in the first
+    row, else blanks. Blank lines are skipped, as are lines starting with ``#`` or ``%``.
 
     Parameters
     ----------
@@ -252,7 +251,7 @@ def _numeric_block(body: list[str], delimiter: str | None) -> Floats | None:
         block = np.loadtxt(body, dtype=np.float64, delimiter=delimiter, comments=None, ndmin=2)
     except ValueError:
         return None
-    # what float64 cannot tell apart must stay text: long integers, and ids such as 007
+    # long integers, which float64 would round, and ids such as 007 must stay text
     if (np.abs(block) >= _EXACT).any() or has_leading_zeros("\n".join(body)):
         return None
     return block
@@ -279,7 +278,7 @@ def _is_comment(line: str) -> bool:
 
 
 def _rows(lines: list[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
-    """Where each row of a text table ends, 1 for the first line, and its stripped cells."""
+    """Each row of a text table: number of its last line, from 1, and its stripped cells."""
     if delimiter is None or not any('"' in line for line in lines):
         for number, line in enumerate(lines, 1):
             if line.strip() and not _is_comment(line):
@@ -295,7 +294,7 @@ def _rows(lines: list[str], delimiter: str | None) -> Iterator[tuple[int, list[s
 
 
 def _read_cells(path: str | Path, lines: list[str], start: int, delimiter: str | None) -> Table:
-    """The careful path: every cell as text, every row of the same width."""
+    """The table with every cell as text; refuses rows of different width."""
     numbers: list[int] = []
     rows: list[list[str]] = []
     try:
@@ -358,7 +357,7 @@ def _read_parquet(path: str | Path, data: bytes) -> Table:
 
 
 def _from_arrow(column: Any) -> Column | None:
-    """Numbers without nulls as arrays; other columns as cells; None for others."""
+    """Numbers without nulls as an array; other numbers and text as cells; None for other types."""
     import pyarrow as pa
 
     kind = column.type

@@ -1,4 +1,4 @@
-"""Bytes and text of input files: gzip, encodings and their errors, once for all formats."""
+"""Bytes and text of input files of all formats: gzip, encodings and their errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from metricdp.arrays import Floats, Ints
 from metricdp.errors import GraphFileError, InputError
 
 SPARE_VERTICES = 1_000_000
-"""Vertices without any edge that the header of a file may promise."""
+"""Most vertices without edges that a file's header may declare."""
 
 
 def bare_name(path: str | Path) -> str:
@@ -28,7 +28,7 @@ def bare_name(path: str | Path) -> str:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Read a file whole, decompressing it when it starts like gzip (whatever its ending)."""
+    """The content of a file, decompressed if it starts like gzip (whatever its ending)."""
     path = file_path(path, "path")
     try:
         data = path.read_bytes()
@@ -63,7 +63,7 @@ def read_text(path: str | Path) -> str:
 
 @contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Turn an `InputError` that knows no file into a `GraphFileError` that names this one."""
+    """Turn an `InputError` into a `GraphFileError` that names this file."""
     try:
         yield
     except InputError as error:
@@ -107,14 +107,14 @@ def vertex_positions(path: str | Path, numbers: Floats, n: int, rule: str) -> In
 
 
 def whole_numbers(cells: Sequence[str]) -> list[int]:
-    """The numbers of a header line, empty if not whole; at most 10^18."""
+    """The numbers of a header line, at most 10^18 each; empty if one is not a whole number."""
     if not all(cell.isdecimal() for cell in cells):
         return []
     return [int(cell) if len(cell) < 19 else 10**18 for cell in cells]
 
 
 def check_promise(path: str | Path, n_vertices: int, n_edges: int) -> None:
-    """Refuse a header that promises more vertices than its edges can join."""
+    """Refuse a header that declares far more vertices than its edges can have as ends."""
     if n_vertices > 2 * n_edges + SPARE_VERTICES:
         promised = f"the header promises {n_vertices:,} vertices, but {n_edges:,} edges join"
         raise GraphFileError(path, f"{promised} at most {2 * n_edges:,} of them")
@@ -124,5 +124,5 @@ _LEADING_ZERO = re.compile(r"0(?<=[\s,;|]0)\d|0(?<=[\s,;|][+-]0)\d")
 
 
 def has_leading_zeros(text: str) -> bool:
-    """Whether some number is written as in ``007``: such ids must stay text."""
+    """Whether some number has leading zeros, as ``007``: such ids must stay text."""
     return any(map(_LEADING_ZERO.search, (" " + text[:40], text)))

@@ -1,4 +1,4 @@
-"""Points moved from one coordinate reference system to another, each by itself."""
+"""Transformations of points between coordinate reference systems, each point by itself."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from metricdp.protocols import trusted
 @trusted
 @dataclass(frozen=True)
 class Transformation:
-    """One operation from a system to another, chosen from public facts: each point is moved by
-    itself, whatever other points there are.
+    """One operation of PROJ, chosen by public facts: it transforms each point by itself.
 
-    `source`, `target`: names of the systems; `operation`: PROJ's own text of it.
+    `source`, `target`: names of the systems; `operation`: PROJ's definition.
     """
 
     source: str
@@ -26,7 +25,7 @@ class Transformation:
     operation: str
 
     def __call__(self, points: Floats) -> Floats:
-        """Points of shape (n, 2), moved; infinite where the operation is not defined."""
+        """Transformed points, shape (n, 2); infinite where the operation is not defined."""
         x, y = _transformer(self.operation).transform(points[:, 0], points[:, 1], errcheck=False)
         return np.column_stack([x, y]).astype(np.float64)
 

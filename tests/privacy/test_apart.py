@@ -14,7 +14,7 @@ from metricdp import protocols
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.net_cells import NetCells
 from metricdp.privacy import HistogramQuery, SumsQuery, mapped, measure
-from metricdp.unique import Apart
+from metricdp.unique import IsolatedEncoder
 from tests import cases, refuses
 
 BOX = EuclideanSpace([0.0], [4.0])
@@ -99,14 +99,14 @@ def test_what_cannot_be_copied_is_refused_before_it_costs():
 
 def test_the_packages_own_partitions_are_not_copied(monkeypatch):
     grid = Grid(BOX, 4)
-    differing = Apart(grid, BOX)
-    monkeypatch.setattr(Apart, "_copied", lambda self: pytest.fail("it was copied"))
+    differing = IsolatedEncoder(grid, BOX)
+    monkeypatch.setattr(IsolatedEncoder, "_copied", lambda self: pytest.fail("it was copied"))
     assert differing(POINTS).tolist() == [0, 1, 1, 3]
 
 
 def test_the_universe_is_shared_by_all_copies():
     cuts = Cuts([1, 2])
-    differing = Apart(cuts, BOX)
+    differing = IsolatedEncoder(cuts, BOX)
     assert differing._rule is not cuts and differing._rule.universe is BOX
     again = pickle.loads(pickle.dumps(differing))
     assert again(POINTS).tolist() == differing(POINTS).tolist() == [0, 1, 1, 2]

@@ -34,9 +34,7 @@ LEVELS_SHARE = Fraction(1, 2)
 MOST_BITS = 24
 LOW_NOISE = 10
 BRANCHING = 3
-"""Least count of a node in the coreset, over the noise of its sum; the factor of that at which a
-node is split.
-"""
+"""Least count of a node of the coreset over the noise of its sum; over that, of a node to split."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,8 +24,8 @@ class CellCounts:
     variance: Floats
 
     def with_values(self, cells: QuadtreeCells, at: Ints, release: Release) -> CellCounts:
-        """These counts and a released histogram of the cells `at`; two counts of one cell are
-        averaged by precision.
+        """These counts and a histogram of the cells `at`, averaged by precision where both
+        count.
         """
         more = len(cells.parent) - len(self.measured)
         value = np.r_[self.measured, np.zeros(more)]

@@ -70,9 +70,7 @@ the same.
 """
 ENOUGH = 1 << 18
 RECORDS_PER_NOISE = 1 << 15
-"""Size of the rounds' sample: the larger of the first, and the second times the noise deviation of
-a sum.
-"""
+"""Size of the rounds' sample: the first, or the second times a sum's noise, if that is larger."""
 
 FEW = 64_000.0
 FEW_DIMENSIONS = 6

@@ -94,9 +94,7 @@ class ShellCounts:
         return found
 
     def curvature(self, radii: Floats, dimension: int) -> Floats:
-        """Second derivative of the smoothed sum of distances at each center, times the smoothing
-        radius, shape (k,).
-        """
+        """Second derivative of the smoothed sum of distances, times the smoothing radius, (k,)."""
         middle = self.outer * (1 + RATIO) / 2
         far = np.maximum(0.5, 1 - 1 / dimension) * radii[:, None] / middle
         held = self.above_noise
@@ -166,9 +164,7 @@ def measured_distances(
 
 
 def shells_together(space: EuclideanSpace, centers: Floats) -> Shells:
-    """Shells around centers (k, d), each record in one around its nearest; shared by all
-    clusters.
-    """
+    """Shells shared by all clusters: a record is in the shell of its nearest center's distance."""
     cells = VoronoiCells(space, centers)
     return Shells(cells, centers, N_SHELLS_TOGETHER, RATIO_TOGETHER, together=True)
 
@@ -176,9 +172,7 @@ def shells_together(space: EuclideanSpace, centers: Floats) -> Shells:
 def measured_together(
     image: Image, centers: Floats | None, share: Fraction
 ) -> Generator[Ask, Release, DistancesTogether]:
-    """Release the counts of `shells_together` for a share of the budget; by default around the
-    origin.
-    """
+    """Release the counts of `shells_together`, by default around the origin, for a share."""
     space = image.universe
     around = np.zeros((1, space.dimension)) if centers is None else centers
     shells = shells_together(space, around)

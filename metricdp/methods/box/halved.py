@@ -54,9 +54,7 @@ PER_CELL = 8.0
 sum of their squares). When that is more than the usual number of cells, the last round follows.
 """
 UNSEEN = 30.0
-"""Demand that is spread evenly when the next cells are chosen, in units of noise; a tenth of it at
-most.
-"""
+"""Demand spread evenly when the next cells are chosen, in units of noise; at most a tenth."""
 CELLS_FACTOR = 19.0
 CELLS_A_CENTER = 40.0
 CELLS_A_RECORD = 0.4
@@ -117,9 +115,7 @@ def halved(
 def _released(
     terms: Terms, space: EuclideanSpace, count: Records, expected: ExpectedPoints | None, k: int = 0
 ) -> Generator[Any, Any, Release]:
-    """Steps 2 to 4 of the module's text, which states the guarantee; for k centers, 0 if
-    unknown.
-    """
+    """Steps 2 to 4 of the module's text, with its guarantee; `k`: centers, 0 if unknown."""
     known = None if expected is None else (expected.points, expected.weights)
     halving = Halving(space, known, ExpectedPoints.EVEN)
     refinement = yield from refined(

@@ -43,9 +43,7 @@ from metricdp.releases import Release as Noisy
 FEWEST = 16
 MOST = 256
 EVER = 1024
-"""Candidates of a round: the first two bound them if the number of centers is not known, the last
-in any case.
-"""
+"""Bounds of a round's candidates: the first two if k is not known, the last in any case."""
 A_CENTER = (4, 12)
 """Candidates for each center, at least and at most, if their number is known; but up to half of
 `MOST` for fewer centers.

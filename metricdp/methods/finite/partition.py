@@ -240,9 +240,7 @@ class Refinement:
         return float(number @ mean / max(mean.sum(), 1e-9))
 
     def add(self, parts: PartitionTree, histogram: Noisy, *, many: bool) -> None:
-        """Add a round's parts and histogram, and estimate again; `many`: whether there are several
-        rounds in all.
-        """
+        """Add a round and estimate again; `many`: whether there are several rounds in all."""
         self.cuts.append(parts)
         self.releases.append(histogram)
         self.tree = self.whole.joined(self.cuts)

@@ -151,9 +151,7 @@ class Halving:
         return CellParts(universe, labels, children, sizes, nodes, **expected, cells=cells)
 
     def _weights_of(self, density: Floats | None) -> tuple[NDArray[np.uint64], Floats]:
-        """Keys of all cells of the last `joined` partition, sorted, and the density's weight in
-        each.
-        """
+        """Sorted keys of the last `joined` partition's cells, and the density's weight in each."""
         if density is None or self._known is None or self._known.nodes is None:
             return np.empty(0, np.uint64), np.empty(0)
         weight = upwards(density, self._known.children)

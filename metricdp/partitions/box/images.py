@@ -9,9 +9,7 @@ from metricdp.protocols import trusted
 
 @trusted
 class Scaled:
-    """The map x ↦ (x - point) / scales of a box, with `scales` (d,); `space`: the box of the
-    images.
-    """
+    """The map x ↦ (x - point) / scales of a box; `space`: the box of the images."""
 
     def __init__(self, universe: EuclideanSpace, point: Floats, scales: Floats) -> None:
         self.universe = universe

@@ -7,10 +7,10 @@ from typing import Any
 
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.metrics.kept import Kept
+from metricdp.metrics.identity_cache import IdentityCache
 from metricdp.partitions.finite.hst import HST, build_hst
 
-_trees = Kept()
+_trees = IdentityCache()
 
 
 def kept_hst(metric: Metric, seed: int = 0) -> HST:

@@ -69,9 +69,7 @@ def grid_radii(diameter: int, beta: float) -> Ints:
 
 
 class _Searches(ABC):
-    """Searches for the points closer to a source than to all sources before it; `order`: the
-    position of each row.
-    """
+    """Searches for the points closest to a source so far; `order`: the position of each row."""
 
     order: Ints
 

@@ -19,7 +19,7 @@ from metricdp.arrays import Bools, Floats, Ints, Singles
 from metricdp.kernels.tree_posterior import summed_up
 from metricdp.kernels.ward import node_costs, ward_tree
 from metricdp.metrics.base import Metric
-from metricdp.metrics.kept import Kept
+from metricdp.metrics.identity_cache import IdentityCache
 from metricdp.metrics.landmarks import landmarks
 from metricdp.progress import progress
 
@@ -301,7 +301,7 @@ def _numbers(cut: PartitionTree) -> Ints:
     return cut.nodes
 
 
-_hierarchies = Kept()
+_hierarchies = IdentityCache()
 
 
 def hierarchy(universe: Metric, seed: int = 0, expected: Floats | None = None) -> Hierarchy:

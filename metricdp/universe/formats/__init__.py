@@ -14,7 +14,7 @@ FORMATS = {
     "edgelist": "edges as CSV/TSV/Parquet",
     "tntp": "TNTP",
 }
-"""Every format, and how help calls it. What is earlier is tried earlier."""
+"""All formats and their names in help texts, in the order in which they are tried."""
 
 
 @cache

@@ -21,11 +21,11 @@ ENDPOINT_NAMES += (("a_node", "b_node"), ("node_1", "node_2"), ("node1", "node2"
 ENDPOINT_NAMES += (("tail", "head"), ("from_node", "to_node"), ("fromnodeid", "tonodeid"))
 ENDPOINT_NAMES += (("from_node_id", "to_node_id"), ("init_node", "term_node"), ("start", "end"))
 ENDPOINT_NAMES += (("src", "dst"), ("i", "j"))
-"""Pairs of columns taken for endpoints, in this order, when the caller names none."""
+"""Pairs of columns taken for endpoints, in this order, if the caller names none."""
 
 NEVER_LENGTHS: tuple[str, ...] = ("id", "edge_id", "link_id", "edge", "link", "key", "osmid")
 NEVER_LENGTHS += ("osm_id", "direction", "oneway", "reversed", "fid")
-"""Numeric columns that do not make a file's lengths ambiguous."""
+"""Numeric columns that are never taken for lengths."""
 
 _ONEWAY = {
     **dict.fromkeys(("0", "0.0", "false", "f", "no", "n", ""), 0),
@@ -57,7 +57,7 @@ def read_edgelist(file: File, columns: Columns) -> EdgeData:
 
 
 def known_ends(table: Table, columns: Columns) -> tuple[str, str] | None:
-    """The columns of endpoints that are named, or have usual names."""
+    """The columns of endpoints: those named, or of usual names; None without any."""
     if columns.source is not None and columns.target is not None:
         return columns.source, columns.target
     for pair in ENDPOINT_NAMES if table.has_header else ():
@@ -89,7 +89,7 @@ def _endpoint_columns(table: Table) -> tuple[str, str]:
 
 
 def same_kind(table: Table, u: str, v: str) -> tuple[Any, Any]:
-    """Both endpoint columns as integers, or both as text: they come from one set of ids."""
+    """Both endpoint columns as integers, or both as text, as they share one set of ids."""
     tails = table.ids(u)
     heads = table.ids(v)
     for name, column in ((u, tails), (v, heads)):
@@ -105,7 +105,7 @@ def same_kind(table: Table, u: str, v: str) -> tuple[Any, Any]:
 def _length_column(
     table: Table, weight: str | None, ends: tuple[str, str], *, guess_third: bool
 ) -> str | None:
-    """The column with lengths; None where every edge is 1 long."""
+    """The column of lengths; None if every edge has length 1."""
     if weight is not None:
         return None if weight == UNIT and UNIT not in table else weight
     if not table.has_header:
@@ -134,7 +134,7 @@ def _is_numeric(table: Table, name: str) -> bool:
 
 
 def with_directions(table: Table, edges: EdgeData) -> EdgeData:
-    """Arcs instead of edges where the table has one-way rows."""
+    """The edges, as arcs if the table has one-way rows."""
     column = table.find("direction", "oneway") if table.has_header else None
     if column is None:
         return edges

@@ -1,4 +1,4 @@
-"""What a graph format is: how its files are known, read, and which options they have."""
+"""`Format`: how files of a graph format are recognized and read, and their options."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from metricdp.universe.graph import CoordinateSystem
 from metricdp.universe.text import bare_name, decode
 
 Nodes = tuple[list[Any], Floats, CoordinateSystem]
-"""Ids, points of shape (n_nodes, 2), and what these are."""
+"""Ids, points (n_nodes, 2), and their coordinate system."""
 
 
 @dataclass(frozen=True)
 class File:
-    """A file's content, unzipped."""
+    """A file's decompressed content."""
 
     path: Path
     data: bytes
 
     @property
     def name(self) -> str:
-        """Lower case, without ``.gz``."""
+        """The file's name in lower case, without ``.gz``."""
         return bare_name(self.path)
 
     @property
     def head(self) -> bytes:
-        """Its beginning, without a mark of the encoding and blanks."""
+        """The first bytes, without byte-order mark and leading blanks."""
         return self.data[:2000].lstrip(b"\xef\xbb\xbf \t\r\n")
 
     @property
     def text(self) -> str:
-        """Raise GraphFileError where it is no text."""
+        """The content as text; GraphFileError if it is not UTF-8."""
         return decode(self.data, self.path)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns (or attributes) of a file mean what; None: the usual names. Of a
-    geographic file its layer too, the system of one that declares none, and whether edges meet
-    where columns say ("ids") or where lines end ("geometry").
+    """Columns (or attributes) of a file by meaning; None for the usual names. For a geographic file
+    also its layer, the system of one that declares none, and its `topology`: whether edges share
+    vertices by columns ("ids") or by end points of lines ("geometry").
     """
 
     weight: str | None = None
@@ -66,24 +66,24 @@ class Format:
     Attributes
     ----------
     endings : tuple of str
-        Endings of names, in lower case, that mean it; ``.gz`` does not count.
+        Endings of names of its files, in lower case, without ``.gz``.
     read : callable
         From a file and the columns to edges; raises GraphFileError.
     options : frozenset of str
-        Which of "weight", "source" and "target" its files have columns for. ("unit" can be the
-        weight of all.)
+        Those of "weight", "source" and "target" for which its files have columns. (Every format
+        takes the weight "unit".)
     certain : callable
-        Whether a file's content tells for certain, whatever the ending; asked first.
+        Whether a file's content is unambiguous, whatever the ending; tried first.
     fits : callable
-        Whether the content fits, asked where the ending does not tell.
+        Whether the content fits, tried where the ending is ambiguous.
     where_it_fits : tuple of str
-        Endings of other formats under which `fits` decides; "" stands for unknown ones.
+        Endings of other formats for which `fits` decides; "" for unknown ones.
     nodes_beside : tuple of (str, str)
-        Ending of a graph's name, and that of the coordinates' which may lie beside it.
+        Ending of a graph's file, and that of the file of coordinates of the same name.
     nodes_endings : tuple of str
         Endings of files of coordinates.
     nodes : callable
-        Reads these: the nodes, or a file that can be read as a table.
+        Reads files of coordinates: the nodes, or a file that can be read as a table.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Lines as edges: GeoPackage (OSMnx's too), GeoJSON, GeoParquet, Shapefile, FlatGeobuf.
 
-A layer with columns for endpoints (u and v, from and to, …) is a table of edges; places come from a
-layer of points with ids beside it (OSMnx: ``nodes``), else from the ends of lines. Without such
-columns vertices are the ends of lines. A length is the column that holds it, else the line's own,
-in meters where the layer has a coordinate system.
+A layer with columns of endpoints (u and v, from and to, …) is a table of edges; coordinates come
+from a layer of points with ids beside it (OSMnx: ``nodes``), else from the ends of lines. Without
+such columns, vertices are the ends of lines. Lengths come from a column, else from the lines, in
+meters where the layer has a coordinate system.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read_geographic(file: File, columns: Columns) -> EdgeData:
 
 
 def layer(file: File, asked: str | None, usual: tuple[str, ...] = ()) -> Any:
-    """A GeoDataFrame of a layer: asked for, of a usual name, or the only one."""
+    """The GeoDataFrame of a layer: the one asked for, one of a usual name, or the only one."""
     import geopandas
     import pyogrio
 
@@ -66,7 +66,7 @@ def layer(file: File, asked: str | None, usual: tuple[str, ...] = ()) -> Any:
 
 
 def _features(file: File) -> Any:
-    """A frame of GeoJSON, read as JSON: a feature's own name is a column ``id``."""
+    """The frame of a GeoJSON file; ids of features are a column ``id``."""
     import geopandas
 
     content = json.loads(file.data)
@@ -107,7 +107,7 @@ def _read(file: File, work: Callable[[], Any]) -> Any:
 
 
 def frame_crs(frame: Any, said: str | None, file: File) -> str | None:
-    """The system that a layer declares, or that was said of one that declares none."""
+    """The coordinate system that a layer declares, else the one that the caller says."""
     own, declared = crs_text(frame.crs), crs_text(said)
     if own is not None and declared is not None and own != declared:
         raise GraphFileError(
@@ -117,7 +117,7 @@ def frame_crs(frame: Any, said: str | None, file: File) -> str | None:
 
 
 def _table(file: File, frame: Any) -> Table:
-    """The attributes, as edge lists are read."""
+    """The attributes as a `Table`, like those of edge lists."""
     import pyarrow as pa
 
     held: dict[str, Any] = {}
@@ -130,7 +130,7 @@ def _table(file: File, frame: Any) -> Table:
 
 
 def _tips(file: File, shapes: Any) -> tuple[Floats, Floats]:
-    """First and last place of each line."""
+    """First and last point of each line, shape (n_lines, 2) each."""
     import shapely
 
     lines = shapely.line_merge(np.asarray(shapes.array, dtype=object))
@@ -147,8 +147,8 @@ def _tips(file: File, shapes: Any) -> tuple[Floats, Floats]:
 
 
 def _pieces(frame: Any) -> tuple[Any, Floats]:
-    """A row for every piece of a line, and which share of its line each is. Pieces that meet stay
-    apart: where they do, lines of other rows may end too.
+    """A row for every piece of a multi-part line, and each piece's share of its line. Pieces that
+    touch are not merged, as lines of other rows may end there too.
     """
     import shapely
 
@@ -165,7 +165,7 @@ def _pieces(frame: Any) -> tuple[Any, Floats]:
 
 
 def _by_places(file: File, frame: Any, columns: Columns, crs: str | None) -> EdgeData:
-    """Vertices are the places where lines, or pieces of them, end."""
+    """Edges whose vertices are the end points of lines, or of their pieces."""
     frame, share = _pieces(frame)
     shapes, table = frame.geometry, _table(file, frame)
     tails, heads = _tips(file, shapes)
@@ -175,7 +175,7 @@ def _by_places(file: File, frame: Any, columns: Columns, crs: str | None) -> Edg
     rank = np.argsort(order)
     ends = rank[at.ravel()].reshape(-1, 2)
     facts = _lengths(shapes, table, columns, crs, ())
-    if str(facts["measured"]).startswith("column"):  # of a whole line: pieces have their share
+    if str(facts["measured"]).startswith("column"):  # the column has lengths of whole lines
         facts["lengths"] = facts["lengths"] * share
     edges = EdgeData(ends[:, 0], ends[:, 1], None, range(len(places)), False)
     where = {"coordinates": places[order], "coordinate_system": _kind(crs), "crs": crs}
@@ -186,7 +186,7 @@ def _by_places(file: File, frame: Any, columns: Columns, crs: str | None) -> Edg
 def _by_ids(
     file: File, shapes: Any, table: Table, ends: tuple[str, str], crs: str | None
 ) -> EdgeData:
-    """Vertices have ids; they are where a layer of points says, else where lines end."""
+    """Edges by columns of ids; coordinates from a layer of points, else from the ends of lines."""
     tails, heads, ids = index_endpoints(*edgelist.same_kind(table, *ends))
     edges = EdgeData(tails, heads, None, ids, False)
     points = _points(file)
@@ -205,7 +205,7 @@ def _by_ids(
 def _check_meeting(
     file: File, names: tuple[str, str], tails: Ints, heads: Ints, tips: Floats
 ) -> None:
-    """Refuse ids of vertices most of which are nowhere: no place is an end of all their lines."""
+    """Refuse ids of vertices if for most of them no point is an end of all their lines."""
     line, at = np.tile(np.arange(len(tails)), 2), np.r_[tails, heads]
     near = np.median(np.linalg.norm(tips[:, 0] - tips[:, 1], axis=1))
     first = line[np.unique(at, return_index=True)[1]]
@@ -224,7 +224,7 @@ def _check_meeting(
 
 
 def _points(file: File) -> tuple[list[Any], Floats, Any] | None:
-    """Ids and places of a layer of points beside the lines."""
+    """Ids and coordinates from a layer of points beside the lines; None without one."""
     if not file.name.endswith(geo.LAYERED):
         return None
     name = next((n for n in geo.layers_of(file.path) if n.lower() in _POINTS), None)
@@ -240,7 +240,7 @@ def _points(file: File) -> tuple[list[Any], Floats, Any] | None:
 
 
 def places_of(frame: Any, file: File) -> Floats:
-    """Places of a public layer of points, shape (n, 2)."""
+    """Coordinates of a public layer of points, shape (n, 2)."""
     import shapely
 
     shapes = np.asarray(frame.geometry.array, dtype=object)
@@ -256,7 +256,7 @@ def _kind(crs: str | None) -> Any:
 def _lengths(
     shapes: Any, table: Table, columns: Columns, crs: str | None, ends: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Lengths of the edges, and what they are in words."""
+    """Lengths of the edges, and their meaning in words."""
     if columns.weight == UNIT and UNIT not in table:
         return {"lengths": None, "measured": "hops"}
     named = columns.weight
