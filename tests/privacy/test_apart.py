@@ -226,7 +226,7 @@ def test_what_a_space_does_not_have_it_does_not_answer():
         bare.placer,
         *(lambda name=name: getattr(bare, name)([0]) for name in UNKNOWN),
         lambda: tree.grid([0]),
-        tree.opened,
+        tree.root_cell,
     ):
         refuses("", ask, error=NotImplementedError)
     assert protocols.Space.tabulated(bare, len) is None and bare.tabulated(
