@@ -22,8 +22,8 @@ Renewal = Literal["yearly", "quarterly", "monthly"]
 class Policy(NamedTuple):
     """Renewal and expiry of a ledger; days are of UTC.
 
-    `renews`: the budget begins anew with every calendar year, quarter or month; `expires`: the last
-    day, YYYY-MM-DD, on which it can be charged.
+    `renews`: with every calendar year, quarter or month; `expires`: the last day, YYYY-MM-DD, on
+    which it can be charged.
     """
 
     renews: Renewal | None = None

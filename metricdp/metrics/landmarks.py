@@ -10,7 +10,7 @@ from metricdp.arrays import Floats, Ints, Singles
 from metricdp.metrics.base import Metric
 from metricdp.metrics.identity_cache import IdentityCache
 
-LANDMARKS = 1280  # a block of 13 MB: benchmarks/graph_solver.md
+LANDMARKS = 1280  # their distances are a block of 13 MB: benchmarks/graph_solver.md
 _ROW_ENTRIES = 40_000_000  # 160 MB as float32
 
 

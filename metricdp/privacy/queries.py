@@ -60,7 +60,7 @@ class Query(ABC):
     """Of the demand that it can be asked about: the same object."""
 
     def check(self, universe: Space) -> None:
-        """Raise InputError unless it can be asked about demand in `universe`: the very object."""
+        """Raise InputError unless `universe` is the query's own: the same object."""
         one_universe(self.universe, universe)
 
     @abstractmethod

@@ -129,7 +129,7 @@ def searched(
     smooth: float | Floats = 0.0,
 ) -> Floats:
     """k centers (k, d) of low cost for released weights, by Lloyd's or Weiszfeld's method from
-    several seedings. `smooth`: typical distance of the demand from the point that stands for it.
+    several seedings. `smooth`: typical distance of the demand from the point that represents it.
     """
     return lloyd(
         points,

@@ -210,7 +210,7 @@ def private_subspace(
     for _ in range(rounds):
         sums, noise = yield from signed_sums(image, scaled, axes, radius, share / rounds)
         means = sums / (np.sqrt(2 / np.pi) * max(records, 1.0))
-        # C·u = means · deviation along u; of q < d directions only the span is needed
+        # C·u is a mean times the deviation along u; with q < d the means give axes and lengths
         deviations = np.maximum((means * axes).sum(axis=1), noise / max(records, 1.0))
         images = deviations[:, None] * means if whole else means
         _, singular, axes = np.linalg.svd(images, full_matrices=False)

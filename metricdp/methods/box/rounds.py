@@ -55,7 +55,7 @@ SCATTER = (0.2, 0.8)
 the mean to the nearest first candidate.
 """
 CLOUD = 512
-"""Points that stand for the records of cells that are not above the threshold."""
+"""Public points for the records of cells below the threshold."""
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,7 @@ class DPHST(Method):
     Parameters
     ----------
     tree : HST, optional
-        Of the very universe; by default it is built with the question's seed, and kept with the
-        universe.
+        Of the same universe object; by default built with the question's seed, and cached.
     budget : {"rising", "uniform", "geometric"} or float
         A level's budget over that of the level above it: 3 (the default: it measured best), 1, 1/2
         (the paper), or that factor. The shares add up to 1 exactly.

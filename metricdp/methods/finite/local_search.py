@@ -67,7 +67,7 @@ class LocalSearch(Method):
     cap : float, optional
         Public threshold at which distances are clipped in the search, in the universe's unit.
     tree : HST, optional
-        For the start "hst", of the very universe; by default it is built with the question's seed.
+        For the start "hst", of the same universe object; by default built with the question's seed.
 
     References
     ----------

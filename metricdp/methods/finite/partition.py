@@ -158,15 +158,15 @@ def refined(
     """
     refinement = Refinement(whole, [] if count.release is None else [count.release])
     left = (yield Account()).left
-    for each in (rounds or _planned)(
+    for plan in (rounds or _planned)(
         refinement, count.number, terms.scale_of_counts(left, capped=True)
     ):
-        share = left * each.share
-        parts = refinement.cut(each, count.number, terms.scale_of_counts(share, capped=True))
+        share = left * plan.share
+        parts = refinement.cut(plan, count.number, terms.scale_of_counts(share, capped=True))
         if areas is not None:
             parts = whole.joined([areas, parts])
         found = yield Ask(HistogramQuery(keys_of(parts)), share)
-        refinement.add(parts, found, many=each.share < 1)
+        refinement.add(parts, found, many=plan.share < 1)
     if refinement.estimate is not None:
         refinement.use(refinement.estimate.if_by_chance())
     return refinement
@@ -215,21 +215,21 @@ class Refinement:
         self.density: Floats | None = None
         self.estimate: Estimate | None = None
 
-    def cut(self, each: Round, total: float, scale: float) -> PartitionTree:
+    def cut(self, plan: Round, total: float, scale: float) -> PartitionTree:
         """The parts of a round, for a total of records and a scale of noise. Public: they follow
         from public facts and earlier releases.
         """
-        number = self.number_of_parts(total, scale, each.finer)
+        number = self.number_of_parts(total, scale, plan.finer)
         if self.density is None or self.estimate is None:
             return self.whole.cut(number)
         visible = None
-        if each.points:
+        if plan.points:
             # parts whose records would be visible if all of them were on one point
             sizes = self.tree.even().sizes[: self.tree.n_parts]
             above = self.estimate.mean >= scale * (np.log(sizes) + VISIBLE)
             visible = above[self.tree.labels]
             number = min(number + int(visible.sum()), MOST_PARTS)
-        return self.whole.cut(number, self.density, each.least * scale / max(total, 1.0), visible)
+        return self.whole.cut(number, self.density, plan.least * scale / max(total, 1.0), visible)
 
     def pieces(self, parts: PartitionTree) -> float:
         """Into how many parts of a new cut an average record's present part would be split."""
