@@ -1,4 +1,4 @@
-"""Covering rows by few columns of a 0-1 matrix: exchanges guided by weights of rows."""
+"""Set cover by a fixed number of columns: local search guided by row weights; dominated columns."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def maximal_columns(starts: NDArray, rows: NDArray, n_rows: int, order: NDArray) -> NDArray:
-    """Whether each column (ascending rows from ``starts[c]``) is maximal: rows not contained in
-    another's, one of equal ones. `order` has columns of more rows first.
+    """Whether each column (ascending rows from ``starts[c]``) is maximal: no other contains its
+    rows; of equal columns one is. `order` lists columns of more rows first.
     """
     n = len(starts) - 1
     kept = np.zeros(n, np.bool_)
-    fill = np.zeros(n_rows, np.int64)
-    room = np.zeros(n_rows + 1, np.int64)
+    n_holders = np.zeros(n_rows, np.int64)
+    first_holder = np.zeros(n_rows + 1, np.int64)
     for a in range(len(rows)):
-        room[rows[a] + 1] += 1
+        first_holder[rows[a] + 1] += 1
     for r in range(n_rows):
-        room[r + 1] += room[r]
+        first_holder[r + 1] += first_holder[r]
     holders = np.empty(len(rows), np.int64)
     for c in order:
         rarest = rows[starts[c]]
         for a in range(starts[c], starts[c + 1]):
-            if fill[rows[a]] < fill[rarest]:
+            if n_holders[rows[a]] < n_holders[rarest]:
                 rarest = rows[a]
         inside = False
-        for b in range(room[rarest], room[rarest] + fill[rarest]):
+        for b in range(first_holder[rarest], first_holder[rarest] + n_holders[rarest]):
             other = holders[b]
             at = starts[other]
             end = starts[other + 1]
@@ -44,8 +44,8 @@ def maximal_columns(starts: NDArray, rows: NDArray, n_rows: int, order: NDArray)
             continue
         kept[c] = True
         for a in range(starts[c], starts[c + 1]):
-            holders[room[rows[a]] + fill[rows[a]]] = c
-            fill[rows[a]] += 1
+            holders[first_holder[rows[a]] + n_holders[rows[a]]] = c
+            n_holders[rows[a]] += 1
     return kept
 
 
@@ -53,12 +53,12 @@ def maximal_columns(starts: NDArray, rows: NDArray, n_rows: int, order: NDArray)
 def cover_rows(
     columns: tuple, rows: tuple, chosen: NDArray, steps: int, seed: int
 ) -> tuple[bool, int]:
-    """Exchange the `chosen` columns until they cover all rows; returns whether they do, and the
+    """Exchange the `chosen` columns until they cover all rows. Returns whether they do, and the
     steps.
 
-    Each step takes out the column whose loss weighs least, and puts in the best one for a random
-    open row; open rows become heavier. The newest column stays for a step, the one that left does
-    not return at once (Gao, Weise & Li, EJOR 246, 2015).
+    Each step removes the column whose rows weigh least, and adds the best one for a random
+    uncovered row; then uncovered rows gain weight. The newest column stays for a step, and the one
+    removed does not return at once (Gao, Weise & Li, EJOR 246, 2015).
     """
     np.random.seed(seed % 2**32)  # noqa: NPY002  the compiled generator, one a thread
     starts, entries = columns
@@ -68,29 +68,29 @@ def cover_rows(
     weight = np.ones(n_rows, np.int64)
     covered = np.zeros(n_rows, np.int64)
     inside = np.zeros(n, np.bool_)
-    score = np.zeros(n, np.int64)  # weight that a chosen column alone covers, or another would add
+    score = np.zeros(n, np.int64)  # weight lost without a chosen column, or gained by another
     changed = np.zeros(n, np.int64)
     open_rows, place = np.empty(n_rows, np.int64), np.full(n_rows, -1)
     for c in chosen:
         inside[c] = True
         for a in range(starts[c], starts[c + 1]):
             covered[entries[a]] += 1
-    left = 0
+    n_open = 0
     for r in range(n_rows):
         if covered[r] == 0:
-            open_rows[left], place[r] = r, left
-            left += 1
+            open_rows[n_open], place[r] = r, n_open
+            n_open += 1
     for c in range(n):
         for a in range(starts[c], starts[c + 1]):
             score[c] += covered[entries[a]] == (1 if inside[c] else 0)
-    last = -1
+    newest = -1
     for step in range(steps):
-        if left == 0:
+        if n_open == 0:
             return True, step
         slot = -1
         for i in range(len(chosen)):
             c = chosen[i]
-            if c == last and len(chosen) > 1:
+            if c == newest and len(chosen) > 1:
                 continue
             if slot < 0 or (score[c], changed[c]) < (score[chosen[slot]], changed[chosen[slot]]):
                 slot = i
@@ -101,8 +101,8 @@ def cover_rows(
             r = entries[a]
             covered[r] -= 1
             if covered[r] == 0:
-                open_rows[left], place[r] = r, left
-                left += 1
+                open_rows[n_open], place[r] = r, n_open
+                n_open += 1
             for b in range(row_starts[r], row_starts[r + 1]):
                 other = row_entries[b]
                 if covered[r] == 0 and other != leaves:
@@ -110,7 +110,7 @@ def cover_rows(
                 elif covered[r] == 1 and inside[other]:
                     score[other] += weight[r]
                     break
-        r = open_rows[np.random.randint(left)]  # noqa: NPY002
+        r = open_rows[np.random.randint(n_open)]  # noqa: NPY002
         enters = -1
         for b in range(row_starts[r], row_starts[r + 1]):
             c = row_entries[b]
@@ -120,16 +120,16 @@ def cover_rows(
                 enters = c
         enters = leaves if enters < 0 else enters
         chosen[slot] = enters
-        last = enters
+        newest = enters
         inside[enters] = True
         changed[enters] = step
         for a in range(starts[enters], starts[enters + 1]):
             r = entries[a]
             covered[r] += 1
             if covered[r] == 1:
-                left -= 1
-                moved = open_rows[left]
-                open_rows[place[r]], place[moved] = moved, place[r]
+                n_open -= 1
+                swapped = open_rows[n_open]
+                open_rows[place[r]], place[swapped] = swapped, place[r]
                 place[r] = -1
             for b in range(row_starts[r], row_starts[r + 1]):
                 other = row_entries[b]
@@ -138,9 +138,9 @@ def cover_rows(
                 elif covered[r] == 2 and inside[other] and other != enters:
                     score[other] -= weight[r]
                     break
-        for i in range(left):
+        for i in range(n_open):
             r = open_rows[i]
             weight[r] += 1
             for b in range(row_starts[r], row_starts[r + 1]):
                 score[row_entries[b]] += 1
-    return left == 0, steps
+    return n_open == 0, steps

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from metricdp.kernels.row_weighting import cover_rows
-from metricdp.solvers.objectives.kinds import maximal
+from metricdp.solvers.objectives.dominance import maximal
 
 
 def _matrix(rows, columns, share, seed):

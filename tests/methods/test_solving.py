@@ -224,7 +224,7 @@ def test_nobody_is_served_beyond_the_limit():
     ("make", "rule"),
     (lambda m: mdp.solve(m, o.KMedian(0)), "k must be an integer of at least 1"),
     (lambda m: mdp.solve(m, o.KMedian(10)), "k must be an integer from 1 to 9"),
-    (lambda m: mdp.solve(m, o.KMedian(1), opened=[1, 2]), "k counts the mandatory sites"),
+    (lambda m: mdp.solve(m, o.KMedian(1), opened=[1, 2]), "k counts the required sites"),
     (lambda m: mdp.solve(m, o.KZ(1, z=0.5)), "z must be at least 1"),
     (lambda m: mdp.solve(m, o.KMedian(1), opened=[1], forbidden=[1]), "both opened and"),
     (lambda m: mdp.solve(m, o.KMedian(1), forbidden=range(9)), "no place where a site"),

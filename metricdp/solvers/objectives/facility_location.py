@@ -53,7 +53,7 @@ class FacilityLocation(Objective):
 
     Notes
     -----
-    Mandatory sites cost what they cost, too. On a block of all costs up to 20 million: local search
+    Required sites cost what they cost, too. On a block of all costs up to 20 million: local search
     over openings, closings and exchanges, from covers of fewer sites too; a Lagrangian bound (as in
     `metricdp.solvers.bounds`) that also settles most sites; where it is far off, branches
     (`metricdp.kernels.cover_branches`); HiGHS on the rest. Beyond: the same for some 1,500 places

@@ -1,7 +1,7 @@
-"""p-center with capacities: the least distance within which k sites can serve everybody.
+"""Capacitated p-center: the least distance within which k sites can serve everybody.
 
-Bisection over distances: for each, sites that leave as little as possible unserved, and a bound of
-what any leave (Özsoy & Pınar, Comput. Oper. Res. 2006).
+Bisection over distances. For each, a capacitated search finds sites that leave as little demand as
+possible unserved, with a lower bound of what any leave (Özsoy & Pınar, Comput. Oper. Res. 2006).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from metricdp.solvers.objectives.instance import (
 )
 from metricdp.solvers.objectives.service import Service
 
-_NOBODY, _ROUNDING = 1e-6, 1e-3
-"""Least part of all demand that counts as somebody who is left out; of that, what is rounding."""
+_LEFT_OUT, _ROUNDING = 1e-6, 1e-3
+"""Least share of the demand that counts as left out; up to this part of it is rounding."""
 _NOTHING = np.empty((0, 0))
 _NONE = (
     "no sites were found that can serve everybody within any distance: more capacity, more sites, "
@@ -35,7 +35,7 @@ _NONE = (
 
 @dataclass(frozen=True)
 class FullCenters:
-    """The question; `clients`: positions of those who count."""
+    """The problem; `clients`: positions of the demand that counts."""
 
     instance: Instance
     clients: Positions
@@ -44,14 +44,12 @@ class FullCenters:
     single_source: bool
 
     def check(self) -> None:
-        """Refuse what cannot be."""
+        """Refuse capacities by which nobody can serve all."""
         self._service(_NOTHING, np.inf).check(False)
 
     def choose(self, start: Positions, low: float) -> Chosen:
-        """Sites, from some to begin with; even without capacities none reach all within less than
-        `low`.
-        """
-        instance, best = self._narrowed, None
+        """Search from `start`. `low` is the lower bound without capacities."""
+        instance, best = self._counting_only, None
         start = self._service(_NOTHING, np.inf).with_capacity(start, False)
         with suppress(InputError):
             best = self.judge(start)
@@ -61,7 +59,7 @@ class FullCenters:
             radii = np.unique(block[block >= low * (1 - WITHIN)])
             if best is not None:
                 radii = radii[radii < best.value * (1 - WITHIN)]
-            found, bound = self._bisected(block, radii, start)
+            found, bound = self._bisect(block, radii, start)
             if found is not None:  # time may have ended before the least distance of its sites
                 with suppress(InputError):
                     best = self.judge(found.sites)
@@ -74,44 +72,45 @@ class FullCenters:
         return best
 
     def judge(self, sites: Positions) -> Chosen:
-        """Least distance within which given sites can serve all."""
-        known: Chosen | None = self.instance.kept.get("served")
-        if known is not None and np.array_equal(known.sites, sites):
-            return known
-        block = self._narrowed.block(sites)
+        """The least distance within which these sites can serve everybody."""
+        cached: Chosen | None = self.instance.kept.get("served")
+        if cached is not None and np.array_equal(cached.sites, sites):
+            return cached
+        block = self._counting_only.block(sites)
         radii = np.unique(block[block >= block.min(axis=0).max()])
-        found, _ = self._bisected(block, radii, sites, sites)
+        found, _ = self._bisect(block, radii, sites, sites)
         if found is None:
             raise InputError(_NONE)
         return replace(found, bound=None)
 
     @cached_property
-    def _narrowed(self) -> Instance:
-        """The question with those alone who count."""
+    def _counting_only(self) -> Instance:
+        """The instance in which only `clients` have weight."""
         instance = self.instance
         weights, loads = np.zeros((2, len(instance.metric)))
         weights[self.clients], loads[instance.demand] = 1.0, instance.load
         return replace(instance, weights=weights, loads=loads)
 
     def _service(self, block: Floats, radius: float) -> Service:
-        instance = replace(self._narrowed, kept={})
-        lost = np.maximum(instance.load, instance.load.mean())
+        instance = replace(self._counting_only, kept={})
+        left_out = np.maximum(instance.load, instance.load.mean())
 
         def costs(places: Positions) -> tuple[Floats, Floats]:
             rows = block
             if len(places) < len(block):
                 rows = block[np.searchsorted(instance.allowed, places)]
-            return np.where(rows > radius * (1 + WITHIN), 2 * lost, 0.0), lost
+            return np.where(rows > radius * (1 + WITHIN), 2 * left_out, 0.0), left_out
 
-        cutoff = _NOBODY * float(lost.sum())
+        cutoff = _LEFT_OUT * float(left_out.sum())
         asked = self.k, self.capacities, self.single_source
         return Service(instance, *asked, costs, cutoff=cutoff, priced_sizes=False)
 
-    def _bisected(
+    def _bisect(
         self, block: Floats, radii: Floats, start: Positions, sites: Positions | None = None
     ) -> tuple[Chosen | None, float | None]:
-        """The least of some distances that was found to be enough for any k sites, or for given
-        ones; the least that may be enough, None where that is the same.
+        """The best solution at the least of these distances that was found sufficient, for any k
+        sites or the given ones; and the least distance that is not refuted, None where that is the
+        same.
         """
         instance, best = self.instance, None
         low, high, proven = 0, len(radii), 0
@@ -120,7 +119,7 @@ class FullCenters:
             service = self._service(block, float(radii[middle]))
             found = service.choose(start) if sites is None else service.judge(sites)
             if found.value <= _ROUNDING * service.cutoff:
-                best, high = self._completed(found), middle
+                best, high = self._with_radius(found), middle
                 start = found.sites
                 continue
             low = middle + 1
@@ -128,15 +127,17 @@ class FullCenters:
                 proven = low
         return best, None if proven >= high else float(radii[proven])
 
-    def _completed(self, found: Chosen) -> Chosen:
-        """Of all demand; the value is the longest way."""
-        instance, served = self._narrowed, found.assignment
+    def _with_radius(self, found: Chosen) -> Chosen:
+        """The solution in terms of all demand; its value is the largest distance served."""
+        instance, served = self._counting_only, found.assignment
         assert served is not None
         at, value = instance.demand[served.clients], 0.0
         for i, site in enumerate(found.sites):
-            mine = at[served.sites == i]
-            if len(mine):
-                value = max(value, float(instance.metric.distance_rows(site[None], mine).max()))
+            its_clients = at[served.sites == i]
+            if len(its_clients):
+                value = max(
+                    value, float(instance.metric.distance_rows(site[None], its_clients).max())
+                )
         clients = np.searchsorted(self.instance.demand, at)
         return replace(
             found, value=value, assignment=Assignment(clients, served.sites, served.shares)

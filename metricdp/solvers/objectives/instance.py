@@ -27,10 +27,10 @@ class Instance:
 
     `metric`: ``distances(site, v)`` is the cost of serving v from the site; `weights` (n_points,):
     demand at every position, none negative; what distances and coverage count; `allowed`: positions
-    where sites may stand, ascending, those of `opened` among them; `opened`: positions of mandatory
+    where sites may stand, ascending, those of `opened` among them; `opened`: positions of required
     sites, ascending; `loads` (n_points,): what a point uses of a site's capacity, if that is not
     its weight: vehicles rather than people; `seed`: public coins; `start`:
-    sites known to be good, the mandatory ones first; `kept`: what an objective found out once and
+    sites known to be good, the required ones first; `kept`: what an objective found out once and
     needs again; `prove`: whether a bound is wanted.
     """
 
@@ -92,7 +92,7 @@ class Instance:
             )
         if k < len(self.opened):
             raise InputError(
-                f"k counts the mandatory sites: it must be at least their number, "
+                f"k counts the required sites: it must be at least their number, "
                 f"{len(self.opened):,}; got {k}"
             )
 
@@ -122,7 +122,7 @@ class Assignment:
 class Chosen:
     """Sites that an objective has chosen.
 
-    `sites` (k,): positions, the mandatory ones first; `value`: of the objective; `bound`: no choice
+    `sites` (k,): positions, the required ones first; `value`: of the objective; `bound`: no choice
     is better than this: at most the least possible value, or at least the largest one. None where
     nothing is proven; `assignment`: none: everybody is served by the nearest site.
     """
@@ -135,5 +135,5 @@ class Chosen:
 
 
 def first_opened(instance: Instance, sites: Positions) -> Positions:
-    """The same sites, the mandatory ones first."""
+    """The same sites, the required ones first."""
     return opened_first(instance.opened, sites)

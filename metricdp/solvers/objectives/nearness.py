@@ -1,4 +1,4 @@
-"""How far everything is from sites that join one by one, and sites that fill up a choice."""
+"""Distances to the nearest of a growing set of sites."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from metricdp.solvers.objectives.instance import Floats, Instance, Positions, co
 
 
 class Nearness:
-    """Distance of every point from the nearest of some sites that join one by one.
+    """Distance of every point from the nearest of some sites, to which sites are added one by one.
 
-    `distance` (n_points,); `searched`: searches of the whole universe so far; `seconds`: processor
-    time that the longest took.
+    `distance` (n_points,); `searched`: work so far, in searches of the whole universe; `seconds`:
+    longest processor time of an addition.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -24,12 +24,12 @@ class Nearness:
         self.distance = np.full(n, np.inf)
         self._label: Positions | None = None
         if self.network is not None:
-            room = len(self.network.csr[1]) + 1
+            capacity = len(self.network.csr[1]) + 1
             self._steps, self._labels = np.full(n, FAR), np.zeros(n, np.int64)
-            self._space = np.empty(room, np.int64), np.empty(room, np.int64)
+            self._space = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
 
     def add(self, site: int) -> None:
-        """A site's position joins."""
+        """Add the site at a position."""
         start = time.process_time()
         network = self.network
         if network is None:
@@ -44,7 +44,7 @@ class Nearness:
         self.seconds = max(self.seconds, time.process_time() - start)
 
     def distance_with(self, site: int) -> Floats:
-        """What `distance` would be with one more, which does not join."""
+        """`distance` if this site were added."""
         network = self.network
         if network is None:
             row = self.instance.metric.distance_rows(np.array([site]))[0]
@@ -53,28 +53,28 @@ class Nearness:
         add_sources(network.csr, inner, 0, steps, self._labels.copy(), *self._space)
         return np.asarray(steps[network.rank] * network.unit, np.float64)
 
-    def site_of(self, client: int, taken: list[int]) -> int:
-        """Position of the site that serves a client best and is not taken."""
+    def site_of(self, client: int, chosen: list[int]) -> int:
+        """Position of the best site for a client that is not among those chosen."""
         instance = self.instance
-        everywhere = instance.metric.sites is instance.metric.ids
-        if everywhere and len(instance.allowed) == len(instance.metric):
-            if client not in taken:
+        points_are_sites = instance.metric.sites is instance.metric.ids
+        if points_are_sites and len(instance.allowed) == len(instance.metric):
+            if client not in chosen:
                 return client
         elif self.network is not None:
             if self._label is None:
                 self._label = instance.metric.nearest_to(instance.allowed)[0]
                 self.searched += 1.5
             site = int(instance.allowed[self._label[client]])
-            if site not in taken:
+            if site not in chosen:
                 return site
         row = costs_between(instance.metric, instance.allowed, np.array([client]))[:, 0]
-        if len(taken) < len(instance.allowed):
-            row[np.isin(instance.allowed, taken)] = np.inf
+        if len(chosen) < len(instance.allowed):
+            row[np.isin(instance.allowed, chosen)] = np.inf
         return int(instance.allowed[np.argmin(row)])
 
 
 def sites_filled(instance: Instance, sites: Positions, more: Positions, k: int) -> Positions:
-    """k distinct sites, these among them, and others from `more`."""
+    """k distinct sites: these, then others from `more`."""
     sites = np.unique(sites)
     others = np.setdiff1d(np.r_[more, instance.allowed[: 2 * k]], sites)
     return np.r_[sites, others[: k - len(sites)]].astype(np.int64)

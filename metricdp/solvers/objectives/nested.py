@@ -127,7 +127,7 @@ class Nested(Objective):
         return self.of(self.k)
 
     def check(self, instance: Instance) -> None:
-        """See `Objective`; the first stage must have room for all mandatory sites."""
+        """See `Objective`; the first stage must have room for all required sites."""
         for k in self.ks:
             self.of(k).check(instance)
 
@@ -217,7 +217,7 @@ class Nested(Objective):
 
 
 def _ordered(chain: Chain) -> Positions:
-    """All sites, stage by stage; the mandatory ones come first."""
+    """All sites, stage by stage; the required ones come first."""
     order = [chain[0]]
     order += [after[~np.isin(after, before)] for before, after in pairwise(chain)]
     return np.concatenate(order).astype(np.int64)

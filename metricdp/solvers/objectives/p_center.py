@@ -1,9 +1,9 @@
 """p-center: the least distance within which k sites reach everybody.
 
-For a radius and a few demand points, an integer program finds k sites that reach them, or proves
-that there are none. Those left out join until nobody is, and the radius is halved in between (Chen
-& Chen, Comput. Oper. Res. 2009; Contardo, Iori & Kramer, Comput. Oper. Res. 2019). Larger
-universes: `wide_center`.
+For a radius and a few listed demand points, a set-cover program finds k sites that reach them, or
+proves that there are none. Points left out are listed until none is; the radius is bisected (Chen &
+Chen, Comput. Oper. Res. 2009; Contardo, Iori & Kramer, Comput. Oper. Res. 2019). Larger universes:
+`wide_center`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,12 @@ from metricdp.solvers.programs import fewest_columns
 _LARGE = 20_000
 """Universes of more sites are answered by `wide_center`."""
 _CLOSE = 0.01
-"""Bounds are raised with the lists at hand up to this, where a radius was left open."""
+"""Relative gap at which the bound is good enough, where a radius was left undecided."""
 _SECONDS = 30.0
-_ALL_LISTED, _MOST_LISTED, _SCATTERED, _TRIED = 1500, 6000, 60, 4
-"""For the fewest sites: clients listed at once, at most, to begin with; places tried."""
+_ALL_LISTED, _MOST_LISTED, _FIRST_LISTED, _PLACES_TRIED = 1500, 6000, 60, 4
+"""For the fewest sites: up to so many clients all are listed at once; most listed; listed at first;
+places tried for a client left out.
+"""
 
 
 @dataclass(frozen=True)
@@ -84,30 +86,30 @@ class PCenter(Objective):
         """See `Objective`; besides, k sites must have room for all who count."""
         instance.check_count(self.k)
         if self.capacities is not None:
-            self._full(instance).check()
+            self._with_capacities(instance).check()
 
     def choose(self, instance: Instance) -> Chosen:
         """See the class's notes."""
-        free = self._anywhere(instance)
+        free = self._uncapacitated(instance)
         if self.capacities is None:
             return free
         start = free.sites if instance.start is None else instance.start
-        return self._full(instance).choose(start, free.bound or 0.0)
+        return self._with_capacities(instance).choose(start, free.bound or 0.0)
 
-    def _full(self, instance: Instance) -> FullCenters:
+    def _with_capacities(self, instance: Instance) -> FullCenters:
         clients = self._clients(instance)
         return FullCenters(instance, clients, self.k, self.capacities, self.single_source)
 
-    def _anywhere(self, instance: Instance) -> Chosen:
-        kind = WideSearch if len(instance.allowed) > _LARGE else Search
-        search = kind(instance, self._clients(instance), self.k)
+    def _uncapacitated(self, instance: Instance) -> Chosen:
+        search_type = WideSearch if len(instance.allowed) > _LARGE else Search
+        search = search_type(instance, self._clients(instance), self.k)
         search.run()
         return Chosen(first_opened(instance, search.best), search.upper, search.lower)
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
         if self.capacities is not None:
-            return self._full(instance).judge(sites)
+            return self._with_capacities(instance).judge(sites)
         distance = instance.metric.nearest_to(sites)[1]
         return Chosen(sites, float(distance[self._clients(instance)].max()))
 
@@ -117,134 +119,144 @@ class PCenter(Objective):
 
 
 class Search(CenterSearch):
-    """Bisection between a radius that is reached and one that cannot be.
+    """Bisection between a radius within which k sites were found and one proven too small.
 
-    `open`: the largest radius of which it could not be decided whether it can be reached in time.
+    `undecided`: the largest radius for which time did not suffice.
     """
 
-    open = -1.0
+    undecided = -1.0
 
     def run(self) -> None:
-        """Search until nothing is left between the two, or time or searches are used up."""
-        self._farthest_first()
+        """Search until no radius is left between the two, or the time is over."""
+        self._start()
         while self.lower < self.upper and not self.instance.deadline.over:
             self.instance.deadline.tell(self.upper, self.lower)
             radii = self.lists.values(self.lower, self.upper)
             if len(radii) == 0:
                 self.lower = self.upper
                 break
-            radii = radii[radii > self.open]
+            radii = radii[radii > self.undecided]
             if len(radii) == 0:
                 break
             radius = float(radii[(len(radii) - 1) // 2])
             if not self._decide(radius):
-                self.open = radius
+                self.undecided = radius
 
-        self._raise()
+        self._raise_with_lists()
 
-    def _raise(self) -> None:
-        """Raise the lower bound with the lists at hand, where a radius was left open."""
-        high = min(self.open, self.upper)
+    def _raise_with_lists(self) -> None:
+        """Raise the lower bound with the clients listed so far, where a radius was left
+        undecided.
+        """
+        high = min(self.undecided, self.upper)
         while self.lower < high and not self.instance.deadline.over:
             radii = self.lists.values(self.lower, high)
             if len(radii) == 0 or high - self.lower <= _CLOSE * self.upper / 2:
                 break
             radius = float(radii[(len(radii) - 1) // 2])
-            sites, proven = self._reaching(radius)
+            sites, proven = self._sites_within(radius)
             if sites is not None or not proven:
                 high = radius
             else:
-                self._refuted(radius)
+                self._set_lower(radius)
 
-    def _refuted(self, radius: float) -> None:
-        """No sites reach everybody within a radius: the next listed distance is the least."""
+    def _set_lower(self, radius: float) -> None:
+        """No k sites reach everybody within this radius: the next listed distance is the lower
+        bound.
+        """
         above = self.lists.values(radius, self.upper)
         above = above[above > radius * (1 + WITHIN)]
         self.lower = float(above[0]) if len(above) else self.upper
 
-    def _farthest_first(self) -> None:
-        """Sites near the farthest demand in turn, and that demand."""
-        found = list(islice(self._farthest(Nearness(self.instance)), self._left + 1))
+    def _start(self) -> None:
+        """Farthest-first clients are listed first; the sites near them are the first solution."""
+        found = list(islice(self._farthest(Nearness(self.instance)), self._n_free + 1))
         self.lists.add([client for client, _ in found])
-        sites = [site for _, site in found[: self._left]]
-        self._judged(self._with(np.array(sites, np.int64)))
+        sites = [site for _, site in found[: self._n_free]]
+        self._evaluate(self._filled(np.array(sites, np.int64)))
         self.lists.shorten(self.upper)
 
     def _decide(self, radius: float) -> bool:
-        """Whether k sites reach everybody below `upper`: moves `lower` or `upper`."""
+        """Whether k sites reach everybody within a radius: sets `lower` or `upper`. False if
+        undecided.
+        """
         while True:
-            sites, proven = self._reaching(radius)
+            sites, proven = self._sites_within(radius)
             if sites is None:
                 if proven:
-                    self._refuted(radius)
+                    self._set_lower(radius)
                 return proven
-            label, distance = self._judged(sites)
+            label, distance = self._evaluate(sites)
             if distance.max() <= radius * (1 + WITHIN):
                 return True
             if self.instance.deadline.over:
                 return False
-            self.lists.add(self._worst(label, distance, radius))
+            self.lists.add(self._farthest_uncovered(label, distance, radius))
             self.lists.shorten(self.upper)
 
-    def _worst(self, label: Positions, distance: Floats, radius: float) -> list[int]:
-        """Of each site the farthest of those it does not reach."""
+    def _farthest_uncovered(self, label: Positions, distance: Floats, radius: float) -> list[int]:
+        """For each site the farthest of its clients that it does not reach."""
         out = np.flatnonzero(distance > radius * (1 + WITHIN))
         order = out[np.argsort(-distance[out], kind="stable")]
         first = np.unique(label[order], return_index=True)[1]
         return [int(i) for i in order[np.sort(first)]]
 
-    def _reaching(self, radius: float) -> tuple[Positions | None, bool]:
-        """k sites that reach all listed clients within a radius, and whether it is settled."""
-        sites, proven = self._sites(self._open(radius), radius, _SECONDS)
-        return (None if sites is None else self._with(sites)), proven
+    def _sites_within(self, radius: float) -> tuple[Positions | None, bool]:
+        """k sites that reach all listed clients within a radius (None: none found); whether that is
+        proven.
+        """
+        sites, proven = self._cover_program(self._uncovered(radius), radius, _SECONDS)
+        return (None if sites is None else self._filled(sites)), proven
 
     def cover(self, radius: float) -> tuple[Positions, int]:
-        """The fewest sites that reach everybody within a radius, and a bound of their number."""
+        """The fewest sites that reach everybody within a radius, and a lower bound of their
+        number.
+        """
         instance, within, lower = self.instance, radius * (1 + WITHIN), len(self.instance.opened)
         sites, clients, proven = instance.opened, list(range(len(self.clients))), True
         if len(clients) > _ALL_LISTED:
             scattered = self._farthest(Nearness(instance), within)
-            clients = [client for client, _ in islice(scattered, _SCATTERED)]
+            clients = [client for client, _ in islice(scattered, _FIRST_LISTED)]
         self.lists.add(clients)
         while True:
-            open_ = self._open(radius)
-            if open_:
-                columns, covers = self._kinds.columns(open_, within)
+            uncovered = self._uncovered(radius)
+            if uncovered:
+                columns, covers = self._undominated.columns(uncovered, within)
                 rows, bound, proven = fewest_columns(covers, instance.deadline, seconds=_SECONDS)
                 assert rows is not None  # everybody is near some place
                 sites = np.r_[instance.opened, instance.allowed[columns[rows]]]
                 lower = max(lower, len(instance.opened) + int(bound))
             if len(sites) == 0:
                 sites = instance.allowed[:1]
-            label, distance = self._distances(sites)
+            label, distance = self._nearest(sites)
             if not (distance > within).any():
                 return sites, max(lower, 1)
             if not proven and len(self.lists) < len(self.clients) <= _MOST_LISTED:
                 self.lists.add(list(range(len(self.clients))))
                 continue
             if not proven or instance.deadline.over or len(self.lists) > _MOST_LISTED:
-                return self._completed(sites, radius), max(lower, 1)
-            self.lists.add(self._worst(label, distance, radius))
+                return self._extended(sites, radius), max(lower, 1)
+            self.lists.add(self._farthest_uncovered(label, distance, radius))
 
-    def _completed(self, sites: Positions, radius: float) -> Positions:
+    def _extended(self, sites: Positions, radius: float) -> Positions:
         """These sites, and more until everybody is reached."""
-        distance = self._distances(sites)[1]
+        distance = self._nearest(sites)[1]
         while distance.max() > radius * (1 + WITHIN):
             client = int(np.argmax(distance))
             self.lists.add([client])
             near, _ = self.lists[self.lists.numbers.index(client)]
-            best = self.instance.allowed[near[:_TRIED]]
+            best = self.instance.allowed[near[:_PLACES_TRIED]]
             gains = [
-                int((self._distances(np.array([site]))[1][distance > radius] <= radius).sum())
+                int((self._nearest(np.array([site]))[1][distance > radius] <= radius).sum())
                 for site in best
             ]
             sites = np.r_[sites, best[int(np.argmax(gains))]]
-            distance = np.minimum(distance, self._distances(sites[-1:])[1])
+            distance = np.minimum(distance, self._nearest(sites[-1:])[1])
         return sites
 
 
 def fewest_sites(instance: Instance, clients: Positions, limit: float) -> tuple[Positions, int]:
-    """Fewest sites within whose limit all clients lie, and a lower bound."""
+    """The fewest sites within whose limit all clients lie, and a lower bound of their number."""
     search = Search(instance, clients, len(instance.allowed))
     search.lists.radius = limit
     return search.cover(limit)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from metricdp.arrays import Bools, chunks
 from metricdp.errors import InputError
+from metricdp.solvers.objectives.dominance import matrix_of
 from metricdp.solvers.objectives.instance import (
     WHOLE_BLOCK,
     WITHIN,
@@ -19,7 +20,6 @@ from metricdp.solvers.objectives.instance import (
     Positions,
     first_opened,
 )
-from metricdp.solvers.objectives.kinds import matrix_of
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.programs import Constraint, minimized
 

@@ -1,4 +1,6 @@
-"""Lists of sites near single demand points: bounded searches, or rows."""
+"""Balls around single points, and lists of the sites near demand points: bounded searches on
+graphs, rows of distances elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,16 @@ from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Posit
 
 
 class ReachLists:
-    """For some demand points the sites from which they can be served within a radius, which may
-    become smaller.
+    """For demand points that were listed, the sites within a radius that can only shrink.
 
-    `clients`: positions of all demand points that may be listed.
+    `clients`: positions of the demand points that may be listed; `numbers`: those that are, as
+    indices into `clients`.
     """
 
     def __init__(self, instance: Instance, clients: Positions) -> None:
         self.instance, self.clients = instance, clients
         self.radius = np.inf
-        self.around = Around(instance, towards=True)
+        self.balls = Balls(instance, to_point=True)
         self.numbers: list[int] = []
         self._lists: list[tuple[Positions, Floats]] = []
         n = len(instance.metric.sites)
@@ -35,11 +37,11 @@ class ReachLists:
 
     @property
     def entries(self) -> int:
-        """Pairs of client and site that are held."""
+        """Pairs of client and site in memory."""
         return sum(len(sites) for sites, _ in self._lists)
 
     def __iter__(self) -> Iterator[tuple[Positions, Floats]]:
-        """All lists."""
+        """The lists in the order of `numbers`."""
         return iter(self._lists)
 
     def __getitem__(self, j: int) -> tuple[Positions, Floats]:
@@ -55,7 +57,7 @@ class ReachLists:
             self._lists.append(self.near(i))
 
     def shorten(self, radius: float) -> None:
-        """Forget what is farther than a radius."""
+        """Shrink the radius. Lists are cut where that saves memory."""
         if radius >= self.radius:
             return
         before, self.radius = self.radius, radius
@@ -65,54 +67,56 @@ class ReachLists:
                 self._lists[j] = (sites[near], distance[near])
 
     def values(self, low: float, high: float) -> Floats:
-        """Different listed distances from `low` to below `high`."""
+        """Distinct listed distances from `low` to below `high`."""
         found = [d[(d >= low) & (d < high * (1 - WITHIN))] for _, d in self._lists]
         return np.unique(np.concatenate(found))
 
-    def near_any(self, sites: Positions, radius: float) -> list[bool]:
-        """Whether each listed client is within a radius of any of some sites (indices)."""
+    def within_reach_of(self, sites: Positions, radius: float) -> list[bool]:
+        """Whether each listed client is within a radius of any of these sites (indices)."""
         if len(sites) == 0:
             return [False] * len(self)
         return [bool(np.isin(at[d <= radius], sites).any()) for at, d in self._lists]
 
     def near(self, i: int) -> tuple[Positions, Floats]:
-        """Allowed sites within the radius of one of `clients`, and costs; not cached."""
-        places, away = self.around(int(self.clients[i]), self.radius)
+        """Allowed sites (indices) within the radius of one of `clients`, and costs; not cached."""
+        places, away = self.balls(int(self.clients[i]), self.radius)
         at = self._index[places]
         inside = at >= 0
         return at[inside], away[inside]
 
 
-class Around:
-    """What is within a radius of single points: bounded searches on graphs, rows elsewhere.
+class Balls:
+    """All within a radius of a point.
 
-    `towards`: sites from which a point is served, rather than points that a site serves;
-    `searched`: so far, in searches of the whole universe.
+    `to_point`: sites that can serve the point, rather than points that a site can serve;
+    `searched`: work so far, in searches of the whole universe.
     """
 
-    def __init__(self, instance: Instance, towards: bool = False) -> None:
-        self.instance, self.towards, self.searched = instance, towards, 0.0
+    def __init__(self, instance: Instance, to_point: bool = False) -> None:
+        self.instance, self.to_point, self.searched = instance, to_point, 0.0
         self._place = np.full(len(instance.metric), -1, np.int64)
         self._place[instance.demand] = np.arange(len(instance.demand))
         self._space: Any = None
 
     def __call__(self, position: int, radius: float) -> tuple[Positions, Floats]:
-        """Positions within the radius (of sites: allowed ones, but on graphs all), and costs."""
+        """Positions within the radius, and costs. With `to_point` allowed sites alone; on graphs
+        all vertices.
+        """
         metric, network = self.instance.metric, self.instance.metric.network
         if network is None:
             one, self.searched = np.array([position]), self.searched + 1.0
-            if self.towards:
+            if self.to_point:
                 row = costs_between(metric, self.instance.allowed, one)[:, 0]
             else:
                 row = metric.distance_rows(one)[0]
             near = np.flatnonzero(row <= radius * (1 + WITHIN))
-            return self.instance.allowed[near] if self.towards else near, row[near]
+            return self.instance.allowed[near] if self.to_point else near, row[near]
         indptr, indices, lengths = network.csr
         if self._space is None:
             self._space = workspace(len(metric), len(indices)), np.empty(len(metric), np.int64)
         space, reached = self._space
         steps = int(min(radius * (1 + WITHIN) / network.unit, 2.0**60))
-        graph = (indptr, indices, network.back if self.towards else lengths)
+        graph = (indptr, indices, network.back if self.to_point else lengths)
         count = bounded_search(graph, int(network.rank[position]), steps, reached, space)
         self.searched += count / len(metric)
         return network.order[space.touched[:count]], reached[:count] * network.unit

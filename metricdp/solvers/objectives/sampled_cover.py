@@ -19,7 +19,7 @@ from metricdp.solvers.objectives.cover_bound import Collecting, cover_bound
 from metricdp.solvers.objectives.cover_prices import cover_prices
 from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import Floats, Instance, Positions
-from metricdp.solvers.objectives.rows import Around
+from metricdp.solvers.objectives.rows import Balls
 
 _CELLS, _CELLS_EACH, _MOST_CELLS = 4000, 8, 8000
 """Of demand, whose points have one price: at least, for each of k, and at most. Cells at the rim of
@@ -81,7 +81,7 @@ class _Sampled:
         self.instance, self.k, self.limit, self.worth = instance, k, limit, worth
         self.rng = np.random.default_rng(instance.seed)
         self.collecting = Collecting(instance, limit, self.rng)
-        self._around = Around(instance)
+        self._balls = Balls(instance)
         self._whole, n = worth.sum(axis=0), len(instance.allowed)
         points = _drawn(instance, int(np.clip(_CELLS_EACH * k, _CELLS, _MOST_CELLS)), self.rng)
         label = instance.metric.symmetric.nearest_to(instance.demand[points])[0]
@@ -92,7 +92,7 @@ class _Sampled:
         self._share_of_cell = (
             self._whole / np.where(self._weight > 0, self._weight, 1.0)[self._cell]
         )
-        self._known = np.empty(0, np.int64)  # indices into the allowed sites, the mandatory first
+        self._known = np.empty(0, np.int64)  # indices into the allowed sites, the required first
         self._reach = csr_array((0, len(points)))
         self._price, self._shares = self._weight / 2, np.empty(0)
         fixed = np.searchsorted(instance.allowed, instance.opened)
@@ -107,12 +107,12 @@ class _Sampled:
     def _add(self, sites: Positions, most: float) -> None:
         """Sites (indices) join, until so many searches of the whole universe are done."""
         row = 1.0 if self.instance.metric.network is not None else _ROW
-        most = self._around.searched + most / row
+        most = self._balls.searched + most / row
         parts = [self._reach]
         for site in sites.tolist():
-            if self._around.searched > most:
+            if self._balls.searched > most:
                 break
-            ball = self._around.demand(int(self.instance.allowed[site]), self.limit)
+            ball = self._balls.demand(int(self.instance.allowed[site]), self.limit)
             part = np.bincount(self._cell[ball], self._whole[ball], len(self._weight))
             parts.append(csr_array((part / np.where(self._weight > 0, self._weight, 1.0))[None]))
         count = len(parts) - 1
@@ -148,7 +148,7 @@ class _Sampled:
         order = np.r_[self._fixed, order[order >= len(self._fixed)]]
         balls, picked, entries = list[Positions](), list[int](), 0
         for i in order.tolist():
-            ball = self._around.demand(int(instance.allowed[self._known[i]]), self.limit)
+            ball = self._balls.demand(int(instance.allowed[self._known[i]]), self.limit)
             entries += len(ball)
             if entries > _ENTRIES and len(picked) >= self.k:
                 break
@@ -180,8 +180,8 @@ def _moved(
     sites, fixed = np.array(sites), set(instance.opened.tolist())
     table = np.vstack([worth, np.zeros((1, worth.shape[1]))])
     columns, last = np.arange(worth.shape[1]), len(worth)
-    around = Around(instance)
-    balls = [around.demand(int(site), limit) for site in sites]
+    balls_of = Balls(instance)
+    balls = [balls_of.demand(int(site), limit) for site in sites]
     count = np.zeros(worth.shape[1], np.int64)
     for ball in balls:
         count[ball] += 1
@@ -192,8 +192,8 @@ def _moved(
             count[balls[i]] -= 1
             gain = table[np.minimum(count, last), columns]
             best, most = balls[i], float(gain[balls[i]].sum())
-            for place in _places(instance, around(site, limit / 4 ** (size + 1))[0], sites, rng):
-                ball = around.demand(place, limit)
+            for place in _places(instance, balls_of(site, limit / 4 ** (size + 1))[0], sites, rng):
+                ball = balls_of.demand(place, limit)
                 total = float(gain[ball].sum())
                 if total > most:
                     best, most, sites[i] = ball, total, place

@@ -219,7 +219,7 @@ class Scenarios(Objective):
         return found if whole else replace(found, bound=None)
 
     def _firsts(self, instance: Instance) -> Positions:
-        """Mandatory sites, and the best of each scenario alone where not all places are tried."""
+        """Required sites, and the best of each scenario alone where not all places are tried."""
         if "firsts" not in instance.kept:
             found = [instance.opened]
             if len(instance.allowed) * sum(len(own.demand) for own in self.instances) > _BLOCK:

@@ -125,7 +125,7 @@ def test_fewest_sites_where_no_program_is_settled(monkeypatch):
 
 def few_listed(monkeypatch, most, metric, limit, weights, asked):
     monkeypatch.setattr(p_center, "_ALL_LISTED", 5)
-    monkeypatch.setattr(p_center, "_SCATTERED", 8)
+    monkeypatch.setattr(p_center, "_FIRST_LISTED", 8)
     monkeypatch.setattr(p_center, "_MOST_LISTED", most)
     return mdp.solve(metric, o.SetCover(limit), weights=weights, **asked)
 

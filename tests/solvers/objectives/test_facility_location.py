@@ -23,7 +23,7 @@ def test_a_hidden_cover_is_found(seed):
     assert plan.bound <= plan.value <= 3000 * len(parts) + 4 * n
 
 
-def test_mandatory_sites_stay_in_the_cover():
+def test_required_sites_stay_in_the_cover():
     costs = np.full((5, 6), 1e6)
     for site, members in enumerate([[0, 1, 2], [3, 4, 5], [0, 3], [1, 4], [2, 5]]):
         costs[site, members] = 1.0

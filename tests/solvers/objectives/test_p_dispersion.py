@@ -84,7 +84,7 @@ def test_what_is_refused():
     refuses("two sites at least", lambda: mdp.solve(UNIVERSES["road"](), o.PDispersion(1)))
 
 
-def test_all_sites_mandatory_where_not_all_distances_are_held(monkeypatch):
+def test_all_sites_required_where_not_all_distances_are_held(monkeypatch):
     monkeypatch.setattr(p_dispersion, "WHOLE_BLOCK", 0)
     metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     plan = mdp.solve(metric, mdp.objectives.PDispersion(3), opened=[0, 4, 7])

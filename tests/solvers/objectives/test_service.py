@@ -154,7 +154,7 @@ def test_without_all_distances_sites_are_those_without_capacities(monkeypatch):
 
 
 @pytest.mark.parametrize("opened", [[7, 5, 1], [5]])
-def test_mandatory_sites_come_first_and_have_no_more_large_sizes_than_there_are(opened):
+def test_required_sites_come_first_and_have_no_more_large_sizes_than_there_are(opened):
     metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     asked = o.Capacitated(3, [o.Size(2.0), o.Size(7.0, most=1)])
     plan = mdp.solve(metric, asked, opened=opened, candidates=[1, 5, 7])

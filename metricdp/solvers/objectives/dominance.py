@@ -1,4 +1,6 @@
-"""Sites by which listed demand points they reach, none needless."""
+"""Column dominance in set cover: of sites that reach the same listed demand points, or fewer, one
+is kept.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ from metricdp.solvers.objectives.rows import ReachLists
 _NONE = np.empty(0, np.int64)
 
 
-class Kinds:
-    """Of all sites those that reach different listed clients: sites are told apart by the sums of
-    their clients' random marks, equal otherwise with a chance of 2**-128 a pair.
+class Undominated:
+    """Sites that reach a maximal set of listed clients.
+
+    Equal sites are found by XOR sums of 128 random bits of their clients: different ones are
+    mistaken for equal with a probability of 2**-128 a pair.
     """
 
     def __init__(self, lists: ReachLists, n_sites: int, rng: np.random.Generator) -> None:
@@ -25,23 +29,25 @@ class Kinds:
         self._marks = np.empty((0, 2), np.uint64)
         self._place = np.full(n_sites, -1, np.int32)
 
-    def columns(self, which: list[int], radius: float) -> tuple[Ints, csr_array]:
-        """Sites (indices), and the matrix clients × sites of what they reach within a radius."""
+    def columns(self, listed: list[int], radius: float) -> tuple[Ints, csr_array]:
+        """Undominated sites (indices) within a radius of these listed clients, and the 0-1 matrix
+        clients × sites.
+        """
         while len(self._marks) < len(self.lists):
             fresh = self._rng.integers(0, 2**64, (64, 2), np.uint64)
             self._marks = np.concatenate([self._marks, fresh])
         marks = np.zeros((self.n_sites, 2), np.uint64)
-        for j in which:
+        for j in listed:
             at, distance = self.lists[j]
             marks[at[distance <= radius]] ^= self._marks[j]  # a list has each site once
-        seen = np.flatnonzero(marks.any(axis=1))
-        order = np.lexsort((seen, marks[seen, 1], marks[seen, 0]))
-        sorted_marks = marks[seen[order]]
+        reaching = np.flatnonzero(marks.any(axis=1))
+        order = np.lexsort((reaching, marks[reaching, 1], marks[reaching, 0]))
+        sorted_marks = marks[reaching[order]]
         new = np.r_[True, (sorted_marks[1:] != sorted_marks[:-1]).any(axis=1)]
-        sites = np.sort(seen[order[new]]) if len(seen) else seen
+        sites = np.sort(reaching[order[new]]) if len(reaching) else reaching
         self._place[sites] = np.arange(len(sites))
         rows = []
-        for j in which:
+        for j in listed:
             at, distance = self.lists[j]
             found = self._place[at[distance <= radius]]
             rows.append(found[found >= 0])
@@ -52,14 +58,16 @@ class Kinds:
 
 
 def matrix_of(rows: Sequence[NDArray[np.integer]], n_columns: int) -> csr_array:
-    """The 0-1 matrix whose rows have these entries."""
+    """The 0-1 matrix with ones at these columns of each row."""
     starts = np.r_[0, np.cumsum([len(row) for row in rows])].astype(np.int64)
     entries = np.concatenate(rows) if rows else np.empty(0, np.int32)
     return csr_array((np.ones(len(entries)), entries, starts), shape=(len(rows), n_columns))
 
 
 def maximal(columns: csr_array, first: Ints = _NONE) -> Ints:
-    """Maximal columns (given as rows), one of equal ones; those of `first` stay."""
+    """Columns (given as the rows of a matrix) that no other contains, one of equal ones; those of
+    `first` are preferred.
+    """
     columns.sort_indices()
     size = np.diff(columns.indptr)
     order = np.argsort(-size, kind="stable")[: int((size > 0).sum())]
