@@ -1,4 +1,6 @@
-"""Sums over the balls of many vertices near each other, by one search for all of them."""
+"""Sums over the balls of many neighboring vertices, by one vectorized shortest-path search
+for all.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +11,28 @@ from numpy.typing import NDArray
 from metricdp.kernels.reach import bounded_search
 
 LANES = 64
-"""Vertices whose distances are found together: a row of them fills a few vector registers."""
+"""Sources that are searched together: a row of their distances fills a few vector registers."""
 _WINDOW = 128
-"""Vertices among which distances settle before those beyond are looked at: a corrected one would
-have all behind it corrected again.
+"""Vertices whose distances settle before those after them are visited: each correction would have
+to be propagated again.
 """
 _FAR, _ONE, _NONE = np.float32(1e30), np.float32(1.0), np.float32(0.0)
 
 
 @njit(cache=True, nogil=True, fastmath={"nnan", "reassoc", "nsz"})
-def _settle(
-    start: NDArray, head: NDArray, length: NDArray, distance: NDArray, fresh: NDArray
+def _relax_arcs(
+    start: NDArray, head: NDArray, length: NDArray, distance: NDArray, changed: NDArray
 ) -> None:
-    """Lower ``distance[v]`` (n, LANES) along arcs of `fresh` vertices until nothing changes."""
+    """Relax the arcs of `changed` vertices, ``distance[v]`` (n, LANES), until nothing changes."""
     n = len(start) - 1
     low = 0
     while low < n:
         end = min(low + _WINDOW, n)
         back = end
         for u in range(low, end):
-            if not fresh[u]:
+            if not changed[u]:
                 continue
-            fresh[u] = False
+            changed[u] = False
             own = distance[u]
             for a in range(start[u], start[u + 1]):
                 v = head[a]
@@ -41,17 +43,17 @@ def _settle(
                     along = own[s] + step
                     before = other[s]
                     least = along if along < before else before
-                    better += _ONE if along < before else _NONE  # counted: sums of FAR lose digits
+                    better += _ONE if along < before else _NONE  # a count: sums of _FAR lose digits
                     other[s] = least
                 if better > 0:
-                    fresh[v] = True
+                    changed[v] = True
                     back = min(back, v)
         low = back
 
 
 @njit(cache=True, nogil=True)
-def _sums(distance: NDArray, radius: float, amounts: NDArray, total: NDArray) -> None:
-    """Fill `total` (LANES,): amounts of what is within the radius in each column."""
+def _lane_sums(distance: NDArray, radius: float, amounts: NDArray, total: NDArray) -> None:
+    """Fill `total` (LANES,) with the amounts within the radius of each source."""
     total[:] = 0.0
     for v in range(len(amounts)):
         amount = amounts[v]
@@ -72,12 +74,12 @@ def ball_sums(
     reached: NDArray,
     space: tuple,
 ) -> NDArray:
-    """Sum of `amounts` (n,) within `radius` of every source.
+    """Sum of `amounts` (n,) within `radius` of each source.
 
-    All that is within it is within `around` of `center`, and so are the sources. `slot` (n,) holds
-    -1 and does so afterwards; `reached`, `space`: of `bounded_search`. Lengths and the radius are
-    divided by 2**`shift` and rounded down: with a radius below 2**24 then, all distances up to it
-    are exact, and what is within the radius before is so after.
+    The balls of all sources lie within `around` of `center`. `slot` (n,) holds -1, also afterwards;
+    `reached`, `space`: as in `bounded_search`. Lengths and radius are divided by 2**`shift`,
+    rounded down: if the radius is below 2**24 then, distances up to it are exact, and nothing
+    within the radius is lost.
     """
     indptr, indices, lengths = graph
     n = bounded_search(graph, center, around, reached, space)
@@ -98,17 +100,17 @@ def ball_sums(
                 at += 1
     start[n] = at
     distance = np.empty((n, LANES), np.float32)
-    fresh = np.zeros(n, np.bool_)
-    total, few = np.empty(len(sources)), np.empty(LANES)
+    changed = np.zeros(n, np.bool_)
+    total, lane_sums = np.empty(len(sources)), np.empty(LANES)
     for first in range(0, len(sources), LANES):
         size = min(LANES, len(sources) - first)
         distance[:] = _FAR
         for s in range(size):
             distance[slot[sources[first + s]], s] = 0.0
-            fresh[slot[sources[first + s]]] = True
-        _settle(start, head, length, distance, fresh)
-        _sums(distance, radius >> shift, amount, few)
-        total[first : first + size] = few[:size]
+            changed[slot[sources[first + s]]] = True
+        _relax_arcs(start, head, length, distance, changed)
+        _lane_sums(distance, radius >> shift, amount, lane_sums)
+        total[first : first + size] = lane_sums[:size]
     for i in range(n):
         slot[touched[i]] = -1
     return total

@@ -1,9 +1,9 @@
-"""Depth-first branching for opening costs where most service is far too dear, or impossible.
+"""Branch and bound for facility location where most service is far too dear, or impossible.
 
-A client that no open site serves, with the fewest sites left that may, is served by one of them: by
-the first, or by the second without the first, and so on. With ``g[i]`` such clients near site i,
-multipliers ``v[j] = min over i of cost[i, j] + price[i] / g[i]`` leave no site worth more than its
-price, so that their sum bounds what serving those clients costs (Erlenkotter, Oper. Res. 1978).
+Branching is on the client with the fewest sites left that may serve it, among those no open site
+serves: the first site opens, or the second without the first, and so on. With ``g[i]`` such clients
+near site i, the multipliers ``v[j] = min over i of cost[i, j] + price[i] / g[i]`` are dual
+feasible, so their sum bounds the cost of serving those clients (Erlenkotter, Oper. Res. 1978).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 
 class NearSites(NamedTuple):
-    """Clients of every site and sites of every client, at what cost, and what sites cost to open.
+    """Which sites can serve which clients, at what costs, and opening costs (`price`).
 
     `start` (m + 1,), `client`: by site; `back` (n + 1,), `site`, `cost`: by client.
     """
@@ -30,13 +30,13 @@ class NearSites(NamedTuple):
 
 
 class Branches(NamedTuple):
-    """Where a search stands.
+    """State of the depth-first search.
 
-    `serving` (n,): open sites near each client; `gain` (m,): clients near each site without any;
-    `free`, `is_open` (m,): sites that may still open, and that did; `order` (m + 1, most),
-    `tried` (m + 1, 2): sites to open at each depth, how many there are and how many were tried;
-    `at`: depth, -1 at the end, and whether it was just entered; `found`: least cost of an end that
-    was not bounded by the target, and of all sites found; `best` (m,): these.
+    `serving` (n,): open sites near each client; `gain` (m,): unserved clients near each site;
+    `free`, `is_open` (m,); `order` (m + 1, most), `tried` (m + 1, 2): sites to open at each depth,
+    their number and how many were tried; `at`: depth, -1 at the end, and whether it was just
+    entered; `found`: lower bound of the leaves reached, and the least cost of all solutions found;
+    `best` (m,): the latter's sites.
     """
 
     serving: NDArray
@@ -66,13 +66,13 @@ def branches(near: NearSites, fixed: NDArray) -> Branches:
         np.zeros(m, bool),
     )
     for i in fixed:
-        _switch(near, state, i, 1)
+        _open_or_close(near, state, i, 1)
         state.free[i] = False
     return state
 
 
 @njit(cache=True, nogil=True)
-def _switch(near: NearSites, state: Branches, i: int, step: int) -> None:
+def _open_or_close(near: NearSites, state: Branches, i: int, step: int) -> None:
     """Open (step 1) or close (step -1) a site."""
     state.is_open[i] = step > 0
     for a in range(near.start[i], near.start[i + 1]):
@@ -85,41 +85,41 @@ def _switch(near: NearSites, state: Branches, i: int, step: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _paid(near: NearSites, state: Branches) -> float:
-    """Prices of open sites."""
-    paid = 0.0
+def _opening_costs(near: NearSites, state: Branches) -> float:
+    """Sum over the open sites."""
+    opening = 0.0
     for i in range(len(near.price)):
         if state.is_open[i]:
-            paid += near.price[i]
-    return paid
+            opening += near.price[i]
+    return opening
 
 
 @njit(cache=True, nogil=True)
 def _bound(near: NearSites, state: Branches, least: NDArray) -> tuple[float, int]:
-    """What service and the sites still to open cost at least, and the client to branch on: -1 if
-    all are served. `least` (n,): the cheapest service of each.
+    """Lower bound of service and of the sites still to open, and the client to branch on, -1 if all
+    are served. `least` (n,): cheapest service of each client.
     """
     total, client, fewest = 0.0, -1, len(near.price) + 1
     for j in range(len(least)):
         if state.serving[j]:
             total += least[j]
             continue
-        cheapest, some = np.inf, 0
+        cheapest, n_sites = np.inf, 0
         for a in range(near.back[j], near.back[j + 1]):
             i = near.site[a]
             if state.free[i]:
-                some += 1
+                n_sites += 1
                 cheapest = min(cheapest, near.cost[a] + near.price[i] / state.gain[i])
         total += cheapest
-        if some < fewest:
-            client, fewest = j, some
+        if n_sites < fewest:
+            client, fewest = j, n_sites
     return total, client
 
 
 @njit(cache=True, nogil=True)
-def _ended(near: NearSites, state: Branches, paid: float, total: float) -> None:
-    """All are served: by the open sites, or, if others open too, for one more price and `total`."""
-    served, more = paid, np.inf
+def _record_leaf(near: NearSites, state: Branches, opening: float, total: float) -> None:
+    """All are served: record the cost of the open sites, and the bound if more sites open."""
+    served, more = opening, np.inf
     for j in range(len(state.serving)):
         cheapest = np.inf
         for a in range(near.back[j], near.back[j + 1]):
@@ -132,12 +132,12 @@ def _ended(near: NearSites, state: Branches, paid: float, total: float) -> None:
     if served < state.found[1]:
         state.found[1] = served
         state.best[:] = state.is_open
-    state.found[0] = min(state.found[0], served, paid + more + total)
+    state.found[0] = min(state.found[0], served, opening + more + total)
 
 
 @njit(cache=True, nogil=True)
-def _insert(near: NearSites, state: Branches, depth: int, i: int) -> None:
-    """Put a site among those to be tried: those of the lowest price for each client go first."""
+def _insert_by_price(near: NearSites, state: Branches, depth: int, i: int) -> None:
+    """Insert a site into those to be tried, by price for each client."""
     order, at = state.order[depth], state.tried[depth, 0]
     share = near.price[i] / state.gain[i]
     while at > 0 and near.price[order[at - 1]] / state.gain[order[at - 1]] > share:
@@ -151,28 +151,28 @@ def _insert(near: NearSites, state: Branches, depth: int, i: int) -> None:
 def search_branches(
     near: NearSites, state: Branches, least: NDArray, target: float, nodes: int
 ) -> int:
-    """Look into branches that may cost less than `target`, so many at most; returns how many."""
-    seen = 0
+    """Visit at most `nodes` branches that may cost less than `target`. Returns how many."""
+    visited = 0
     depth = state.at[0]
-    while depth >= 0 and seen < nodes:
+    while depth >= 0 and visited < nodes:
         if state.at[1]:
-            seen += 1
+            visited += 1
             state.at[1] = 0
             state.tried[depth, :] = 0
-            paid = _paid(near, state)
+            opening = _opening_costs(near, state)
             total, client = _bound(near, state, least)
             if client < 0:
-                _ended(near, state, paid, total)
-            elif paid + total < target:
+                _record_leaf(near, state, opening, total)
+            elif opening + total < target:
                 for a in range(near.back[client], near.back[client + 1]):
                     i = near.site[a]
                     if state.free[i]:
-                        _insert(near, state, depth, i)
+                        _insert_by_price(near, state, depth, i)
         if state.tried[depth, 1] < state.tried[depth, 0]:
             i = state.order[depth, state.tried[depth, 1]]
             state.tried[depth, 1] += 1
             state.free[i] = False
-            _switch(near, state, i, 1)
+            _open_or_close(near, state, i, 1)
             depth += 1
             state.at[1] = 1
             continue
@@ -180,6 +180,6 @@ def search_branches(
             state.free[i] = True
         depth -= 1
         if depth >= 0:
-            _switch(near, state, state.order[depth, state.tried[depth, 1] - 1], -1)
+            _open_or_close(near, state, state.order[depth, state.tried[depth, 1] - 1], -1)
     state.at[0] = depth
-    return seen
+    return visited

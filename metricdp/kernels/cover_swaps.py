@@ -1,4 +1,4 @@
-"""Local search for coverage: sets of sites as lists of whom they reach."""
+"""Local search for maximum coverage on CSR lists of who reaches whom."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 def change_count(
     reach: tuple, gains: NDArray, worth: NDArray, count: NDArray, site: int, step: int
 ) -> None:
-    """Open (step 1) or close (step -1) a site: update who is covered how often, and what each site
-    would add.
+    """Open (step 1) or close (step -1) a site: update how often clients are covered and what each
+    site would gain.
 
     `reach`: clients of every site and sites of every client (CSR). `worth` (n_levels + 1,
-    n_clients): what covering a client once more adds at each count.
+    n_clients): what covering a client once more is worth at each count.
     """
     indptr, clients, back, sites = reach
     last = len(worth) - 1
@@ -30,7 +30,7 @@ def change_count(
 
 @njit(cache=True, nogil=True)
 def removal_loss(reach: tuple, worth: NDArray, count: NDArray, site: int) -> float:
-    """What closing an open site takes off the value."""
+    """Coverage lost by closing an open site."""
     indptr, clients = reach[0], reach[1]
     last = len(worth) - 1
     loss = 0.0
@@ -47,11 +47,13 @@ def cover_local_search(
     worth: NDArray,
     count: NDArray,
     chosen: NDArray,
-    open_: NDArray,
+    is_open: NDArray,
     n_fixed: int,
     passes: int,
 ) -> None:
-    """Exchange single chosen sites after the first `n_fixed` while that adds; updates all."""
+    """Swap single chosen sites, except the first `n_fixed`, while coverage grows; updates all
+    arguments.
+    """
     k = len(chosen)
     for _ in range(passes):
         better = False
@@ -59,14 +61,14 @@ def cover_local_search(
             old = chosen[i]
             loss = removal_loss(reach, worth, count, old)
             change_count(reach, gains, worth, count, old, -1)
-            open_[old] = False
+            is_open[old] = False
             best = old
             most = loss
             for site in range(len(gains)):
-                if not open_[site] and gains[site] > most + 1e-9 * abs(most):
+                if not is_open[site] and gains[site] > most + 1e-9 * abs(most):
                     best, most = site, gains[site]
             change_count(reach, gains, worth, count, best, 1)
-            open_[best] = True
+            is_open[best] = True
             chosen[i] = best
             better = better or best != old
         if not better:
@@ -80,15 +82,15 @@ def fill_greedily(
     worth: NDArray,
     count: NDArray,
     chosen: NDArray,
-    open_: NDArray,
-    first: int,
+    is_open: NDArray,
+    n_chosen: int,
 ) -> None:
-    """Open, from ``chosen[first]`` on, each time the site that adds most."""
-    for i in range(first, len(chosen)):
+    """Fill ``chosen[n_chosen:]`` with the site of largest gain each time."""
+    for i in range(n_chosen, len(chosen)):
         best = -1
         for site in range(len(gains)):
-            if not open_[site] and (best < 0 or gains[site] > gains[best]):
+            if not is_open[site] and (best < 0 or gains[site] > gains[best]):
                 best = site
         chosen[i] = best
-        open_[best] = True
+        is_open[best] = True
         change_count(reach, gains, worth, count, best, 1)

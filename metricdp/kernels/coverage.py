@@ -1,4 +1,4 @@
-"""Sums over public sets: balls of a graph by bounded searches, and sets listed in rows."""
+"""Add amounts over public sets: balls of a graph, and sets in CSR rows."""
 
 from __future__ import annotations
 

@@ -13,7 +13,9 @@ from metricdp.kernels.shortest_paths import Workspace, forget, search
 def bounded_search(
     graph: tuple, source: int, radius: int, reached: NDArray, space: Workspace
 ) -> int:
-    """All vertices within `radius` of a source: ``space.touched``, with distances in `reached`."""
+    """All vertices within `radius` of a source, in ``space.touched``; fills `reached` with their
+    distances.
+    """
     count = search(graph, source, radius, len(reached), 1, space)
     for j in range(count):
         reached[j] = -1 - space.distance[space.touched[j]]
@@ -25,7 +27,9 @@ def bounded_search(
 def searched_lists(
     graph: tuple, sources: NDArray, radii: NDArray, index: NDArray, most: int, space: tuple
 ) -> tuple:
-    """What is listed within a radius of each source, nearest first, up to `most` entries."""
+    """CSR lists of the indexed vertices within a radius of each source, nearest first, up to `most`
+    entries.
+    """
     touched = space[1]
     reached = np.empty(len(index), np.int64)
     start = np.zeros(len(sources) + 1, np.int64)

@@ -1,9 +1,8 @@
-"""Prices of demand that k sites are to cover: a linear program of millions of entries, nearly.
+"""Dual prices for maximum coverage: a linear program of millions of entries, solved approximately.
 
-Shares of sites and prices of demand move by turns against each other (primal-dual hybrid gradients:
-Chambolle & Pock, J. Math. Imaging Vision 40, 2011), from the mean of their steps now and then
-(restarts: Applegate et al., NeurIPS 2021). Whatever prices come of it, what they prove is summed
-anew by their user.
+Primal-dual hybrid gradient (Chambolle & Pock, J. Math. Imaging Vision 40, 2011) on shares of sites
+and prices of demand, restarted from averages (PDLP: Applegate et al., NeurIPS 2021). The prices
+need not be optimal: any prices prove a bound, which `cover_bound` computes anew.
 """
 
 from __future__ import annotations
@@ -18,13 +17,16 @@ from metricdp.arrays import Floats, Ints
 from metricdp.solvers.stopping import Deadline
 
 Singles = NDArray[np.float32]
-_STEPS, _LOOK, _CLOSE = 1600, 50, 0.002
-"""Most steps, those between two looks at the gap, and the gap that is small enough: beyond it, that
-sites out of the program collect more costs more."""
-_STALE, _HALVED = 8, 0.5
-"""Looks from one restart to the next at most; by what the gap falls for one."""
+_STEPS, _CHECK_EVERY, _CLOSE = 1600, 50, 0.002
+"""Most steps; steps between checks of the gap; relative gap at which it ends: below it, sites
+missing from the program cost more.
+"""
+_CHECKS_A_RESTART, _GAP_FACTOR = 8, 0.5
+"""Most checks between restarts; by what factor the gap falls for one."""
 _POWERS, _HALVINGS = 12, 40
-"""Iterations of the largest singular value, and of the sum of shares: single precision."""
+"""Power iterations for the largest singular value; bisection steps of a projection, for single
+precision.
+"""
 
 
 def cover_prices(
@@ -35,39 +37,40 @@ def cover_prices(
     begin: tuple[Floats, Floats],
     deadline: Deadline,
 ) -> tuple[Floats, Floats]:
-    """Prices (n_cells,) of a low upper bound of what k sites cover, and shares (n_sites,) of sites.
+    """Prices (n_cells,) of a low upper bound of what k sites cover, and shares (n_sites,) of the
+    sites.
 
     `reach` (n_sites, n_cells): the part of each cell that a site reaches; `levels` (n_levels,
-    n_cells): what covering it once, and once more, is worth; `fixed`: sites that are among the k;
-    `begin`: prices and shares to begin with.
+    n_cells): what covering it once, and once more, is worth; `fixed`: required sites; `begin`:
+    initial prices and shares.
     """
     program = _Program(reach, levels, k, fixed)
     q, x = program.begin(*begin)
     balance = float(np.linalg.norm(program.worth) / np.sqrt(k)) or 1.0
-    began, sums, count, gap = (q, x), (0 * q, 0 * x), 0, np.inf
+    restart, sums, n_summed, gap = (q, x), (0 * q, 0 * x), 0, np.inf
     for step in range(1, _STEPS + 1):
-        q, x = program.moved(q, x, balance)
-        sums, count = (sums[0] + q, sums[1] + x), count + 1
-        if step % _LOOK:
+        q, x = program.stepped(q, x, balance)
+        sums, n_summed = (sums[0] + q, sums[1] + x), n_summed + 1
+        if step % _CHECK_EVERY:
             continue
-        mean = sums[0] / np.float32(count), sums[1] / np.float32(count)
-        gaps = program.judged(q, x), program.judged(*mean)
+        mean = sums[0] / np.float32(n_summed), sums[1] / np.float32(n_summed)
+        gaps = program.gap_of(q, x), program.gap_of(*mean)
         if program.upper - program.lower <= _CLOSE * program.upper or deadline.over:
             break
-        if min(gaps) > _HALVED * gap and count < _STALE * _LOOK:
+        if min(gaps) > _GAP_FACTOR * gap and n_summed < _CHECKS_A_RESTART * _CHECK_EVERY:
             continue
         q, x = mean if gaps[1] < gaps[0] else (q, x)
-        far = float(np.linalg.norm(q - began[0])), float(np.linalg.norm(x - began[1]))
+        far = float(np.linalg.norm(q - restart[0])), float(np.linalg.norm(x - restart[1]))
         if min(far) > 0:
             balance = float(np.sqrt(balance * far[0] / far[1]))
-        began, sums, count, gap = (q, x), (0 * q, 0 * x), 0, min(gaps)
+        restart, sums, n_summed, gap = (q, x), (0 * q, 0 * x), 0, min(gaps)
     return (program.price * program.scale).astype(float), program.shares.astype(float)
 
 
 class _Program:
-    """The program in scaled prices, and the best that was found.
+    """The program with rescaled prices, and the best solutions so far.
 
-    `price`, `upper`: of the lowest bound; `shares`, `lower`: of the highest value.
+    `price`, `upper`: those of the lowest bound; `shares`, `lower`: those of the highest value.
     """
 
     def __init__(self, reach: csr_array, levels: Floats, k: int, fixed: Ints) -> None:
@@ -83,26 +86,30 @@ class _Program:
         self.upper, self.lower = np.inf, -np.inf
 
     def begin(self, price: Floats, shares: Floats) -> tuple[Singles, Singles]:
-        """Scaled prices, and the nearest shares that are allowed."""
+        """Initial prices (rescaled), and shares projected onto the feasible ones."""
         self.price = (price / self.scale).astype(np.float32)
-        self.shares = _shared(shares.astype(np.float32), self.k, self.least)
-        self.judged(self.price, self.shares)
+        self.shares = _project_shares(shares.astype(np.float32), self.k, self.least)
+        self.gap_of(self.price, self.shares)
         return self.price, self.shares
 
-    def moved(self, q: Singles, x: Singles, balance: float) -> tuple[Singles, Singles]:
-        """Both after a step each; a larger balance moves prices more, and shares less."""
+    def stepped(self, q: Singles, x: Singles, balance: float) -> tuple[Singles, Singles]:
+        """A step of both; a larger `balance` moves prices more and shares less."""
         step = np.float32(balance / self.norm)
-        after = _taken(q - step * (self.rows @ x), step * self.scale, self.worth)
+        after = _proximal_prices(q - step * (self.rows @ x), step * self.scale, self.worth)
         far = np.float32(1 / (balance * self.norm))
-        return after, _shared(x + far * (self.columns @ (2 * after - q)), self.k, self.least)
+        return after, _project_shares(
+            x + far * (self.columns @ (2 * after - q)), self.k, self.least
+        )
 
-    def judged(self, q: Singles, x: Singles) -> float:
-        """The gap between the bound of prices and the value of shares; the best are kept."""
+    def gap_of(self, q: Singles, x: Singles) -> float:
+        """The gap between the bound of these prices and the value of these shares; keeps the best
+        of each.
+        """
         high = float(np.maximum(self.worth - q, 0).sum(axis=0) @ self.scale)
         high += most_collected(self.columns @ q, self.k, self.fixed)
-        often = (self.rows @ x) / self.scale
-        taken = [level * np.clip(often - t, 0, 1) for t, level in enumerate(self.worth)]
-        low = float(np.sum(taken, axis=0) @ self.scale)
+        coverage = (self.rows @ x) / self.scale
+        covered = [level * np.clip(coverage - t, 0, 1) for t, level in enumerate(self.worth)]
+        low = float(np.sum(covered, axis=0) @ self.scale)
         if high < self.upper:
             self.price, self.upper = q, high
         if low > self.lower:
@@ -111,14 +118,14 @@ class _Program:
 
 
 def most_collected(collected: NDArray[Any], k: int, fixed: Ints) -> float:
-    """What k sites collect at most, the fixed ones among them."""
+    """The most that k sites collect, the fixed ones among them."""
     free, left = np.delete(collected, fixed), k - len(fixed)
     total = float(collected[fixed].sum())
     return total + float(np.partition(free, -left)[-left:].sum() if left else 0.0)
 
 
 def _norm(columns: csr_array, rows: csr_array) -> float:
-    """Largest singular value, by powers; 1 of an empty matrix."""
+    """Largest singular value, by power iteration; 1 of an empty matrix."""
     v, length = np.ones(columns.shape[1], np.float32), 0.0
     for _ in range(_POWERS):
         v = np.asarray(rows @ (columns @ v))
@@ -127,10 +134,9 @@ def _norm(columns: csr_array, rows: csr_array) -> float:
     return float(np.sqrt(length)) or 1.0
 
 
-def _taken(q: Singles, step: Singles, worth: Singles) -> Singles:
-    """Prices that trade their distance from q against the levels that are worth more than they.
-
-    With t levels above it a price rises by t steps; at a level it stops.
+def _proximal_prices(q: Singles, step: Singles, worth: Singles) -> Singles:
+    """Proximal step: prices that trade their distance from q against the levels worth more than
+    they are. Below t levels a price rises by t steps; it stops at a level.
     """
     found = np.maximum(q, 0.0)
     for t, level in enumerate(worth):
@@ -138,8 +144,8 @@ def _taken(q: Singles, step: Singles, worth: Singles) -> Singles:
     return found
 
 
-def _shared(x: Singles, k: int, least: Singles) -> Singles:
-    """The nearest shares from `least` to 1 that sum to k, by halving."""
+def _project_shares(x: Singles, k: int, least: Singles) -> Singles:
+    """Projection onto shares from `least` to 1 that sum to k, by bisection."""
     low, high = float(x.min()) - 1.0, float(x.max())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

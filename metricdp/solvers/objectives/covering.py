@@ -1,4 +1,4 @@
-"""Coverage: whom k sites reach within a limit, once or twice, and the fewest that reach all."""
+"""Coverage: maximum coverage, once or twice (backup), and set cover."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_ENTRIES = 40_000_000
 
 @dataclass(frozen=True)
 class _Coverage(Objective):
-    """k sites within whose limit demand counts as often as it is worth something."""
+    """k sites of largest coverage: what covering a client once, and once more, is worth."""
 
     arcgis: ClassVar[str] = "none"
     maximized: ClassVar[bool] = True
@@ -44,7 +44,7 @@ class _Coverage(Objective):
     limit: Length
 
     def choose(self, instance: Instance) -> Chosen:
-        """Greedy and exchanges, a Lagrangian bound, HiGHS; a sample if lists are too long."""
+        """Greedy and swaps, a Lagrangian bound, HiGHS; column generation if lists are too long."""
         limit, worth = steps_of(self.limit, instance.metric), self._worth(instance)
         reach = reached(instance, instance.demand, limit)
         if reach is None:
@@ -229,7 +229,7 @@ class SetCover(Objective):
             )
         sites, bound = fewest_sites(instance, clients, limit)
         if bound < len(sites) and (reach := reached(instance, clients, limit)) is not None:
-            sites = _fewer(instance, reach, sites, bound)
+            sites = _reduce(instance, reach, sites, bound)
         return Chosen(first_opened(instance, sites), float(len(sites)), float(bound))
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
@@ -244,8 +244,8 @@ class SetCover(Objective):
         return at if len(at) else instance.demand
 
 
-def _fewer(instance: Instance, reach: csr_array, sites: Positions, bound: int) -> Positions:
-    """As few sites as the search of coverage finds to reach all clients, at least `bound`."""
+def _reduce(instance: Instance, reach: csr_array, sites: Positions, bound: int) -> Positions:
+    """Bisect the number of sites with the search for maximum coverage, down to `bound`."""
     everybody = np.ones((1, reach.shape[1]))
     while bound < len(sites) and not instance.deadline.over:
         k = (bound + len(sites)) // 2
@@ -259,11 +259,9 @@ def _fewer(instance: Instance, reach: csr_array, sites: Positions, bound: int) -
 
 
 def reached(instance: Instance, clients: Positions, limit: float) -> csr_array | None:
-    """Matrix sites × clients (positions): 1 where a client is within the limit of a site; None if
-    there are too many such pairs.
-
-    Bounded searches from sites, or from clients where these are fewer, on graphs; elsewhere as
-    `MetricCosts` has it.
+    """Matrix sites × clients (positions): 1 where a client is within the limit of a site; None with
+    too many such pairs. On graphs bounded searches from the sites or the clients, whichever are
+    fewer; elsewhere as in `MetricCosts`.
     """
     way: Any = instance.metric
     near, asked = instance.allowed, clients

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 import metricdp as mdp
 from metricdp.methods.solving import instance_of
 from metricdp.solvers.objectives import cover_bound as module
-from metricdp.solvers.objectives.cover_bound import Collecting, cover_bound
+from metricdp.solvers.objectives.cover_bound import PriceSums, cover_bound
 from tests.solvers.objectives.universes import universes
 
 METRICS, _rng = universes(9, 80)
@@ -36,19 +36,19 @@ def test_sums_are_exact_or_above(universe, seed, group, share):
     instance, limit, covers, rng = asked(universe, seed, share)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_GROUP", group)
-        collecting = Collecting(instance, limit, rng)
+        price_sums = PriceSums(instance, limit, rng)
     price = rng.random(len(instance.demand))
     true = covers @ price
-    found = collecting.each(np.arange(len(collecting.groups)), price)
-    for sites, sums in zip(collecting.groups, found):
+    found = price_sums.exact_sums(np.arange(len(price_sums.groups)), price)
+    for sites, sums in zip(price_sums.groups, found):
         assert sums == pytest.approx(true[sites])
     k = int(rng.integers(1, 5))
     for end in (0.0, np.inf):  # no time, and enough
-        most = collecting.most(price, k, end)
+        most = price_sums.upper_bounds(price, k, end)
         assert (most >= true * (1 - 1e-9)).all()
     assert np.sort(most)[-k:] == pytest.approx(np.sort(true)[-k:])
     worth = instance.weight[None, :]
-    bound, _ = cover_bound(instance, collecting, worth, price, k, np.inf)
+    bound, _ = cover_bound(instance, price_sums, worth, price, k, np.inf)
     sites = rng.choice(len(covers), k, replace=False)
     assert covers[sites].any(axis=0) @ instance.weight <= bound * (1 + 1e-9)
 
@@ -65,11 +65,11 @@ def test_long_lengths_lose_nothing(scale):
     instance = instance_of(metric, np.ones(n))
     costs = metric.distances(metric.ids)
     limit = float(np.quantile(costs, 0.3))
-    collecting = Collecting(instance, limit, rng)
+    price_sums = PriceSums(instance, limit, rng)
     true = (costs <= limit * (1 + 1e-9)).sum(axis=1)
     sums = np.empty(n)
     for group, found in zip(
-        collecting.groups, collecting.each(np.arange(len(collecting.groups)), np.ones(n))
+        price_sums.groups, price_sums.exact_sums(np.arange(len(price_sums.groups)), np.ones(n))
     ):
         sums[group] = found
     assert (sums >= true).all()
