@@ -1,4 +1,4 @@
-"""Local search for opening costs on a block: sites open, close and change places."""
+"""Local search for facility location on a block of costs: open, close and swap."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _best_entry(
     losses: NDArray,
     space: Workspace,
 ) -> tuple[float, int]:
-    """Change of the whole cost by opening a site, and the slot that then closes (-1: none)."""
-    if len(prices) == 1:  # what serves a client second is nobody
+    """Change of cost when a site opens, and the slot that then closes, -1 for none."""
+    if len(prices) == 1:  # there is no second site
         return price + np.minimum(row - labels.c_first, 0.0).sum(), -1
     gain = price + row_change(row, weights, labels, losses, space)
-    out = int(np.argmin(space.change - prices))
-    least = gain + space.change[out] - prices[out]
-    return (least, out) if least < gain else (gain, -1)
+    closing = int(np.argmin(space.change - prices))
+    swapped = gain + space.change[closing] - prices[closing]
+    return (swapped, closing) if swapped < gain else (gain, -1)
 
 
 @njit(cache=True, nogil=True)
@@ -44,33 +44,33 @@ def open_and_close(
     order: NDArray,
     tolerance: float,
 ) -> float:
-    """Open, close and exchange single sites while that lowers the cost, which is returned. `prices`
-    are of opening, `order` is in which closed sites are tried.
+    """Open, close and swap single sites while that lowers the cost, which is returned; changes
+    `is_open`. `prices`: opening costs; `order`: in which sites are tried.
     """
     m, n = costs.shape
-    weights = np.ones(n)  # they are in the costs
-    cost, vain, at = np.inf, 0, 0
-    while vain < m:
+    weights = np.ones(n)  # the costs hold them
+    cost, n_rejected, position = np.inf, 0, 0
+    while n_rejected < m:
         opened = np.flatnonzero(is_open)
         labels, losses = label_columns(costs, opened), np.empty(len(opened))
         space = workspace(n, len(opened))
-        own = np.where(may_close[opened], prices[opened], -np.inf)
+        closing_gain = np.where(may_close[opened], prices[opened], -np.inf)
         cost = block_losses(weights, 0, labels, losses) + prices[opened].sum()
-        vain, moved = 0, False
-        while vain < m and not moved:
-            site = order[at]
-            at = (at + 1) % m
-            vain += 1
+        n_rejected, improved = 0, False
+        while n_rejected < m and not improved:
+            site = order[position]
+            position = (position + 1) % m
+            n_rejected += 1
             if is_open[site]:
                 slot = np.searchsorted(opened, site)
-                moved = len(opened) > 1 and losses[slot] - own[slot] < -tolerance
-                is_open[site] = not moved
+                improved = len(opened) > 1 and losses[slot] - closing_gain[slot] < -tolerance
+                is_open[site] = not improved
                 continue
             change, slot = _best_entry(
-                costs[site], prices[site], weights, own, labels, losses, space
+                costs[site], prices[site], weights, closing_gain, labels, losses, space
             )
-            moved = change < -tolerance
-            if moved:
+            improved = change < -tolerance
+            if improved:
                 is_open[site] = True
                 if slot >= 0:
                     is_open[opened[slot]] = False

@@ -1,4 +1,4 @@
-"""Equity: the distance that everybody might as well have, where those worst off count most."""
+"""Equity: the Kolm–Pollak equally-distributed equivalent of the distances."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from metricdp.solvers.objectives.medians import chosen_by_impedance
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.p_center import PCenter
 
-_PLAIN, _NEAR, _BEYOND = 24.0, 15.0, 24.0
-"""Exponents: where no distance has a larger one, costs are as they are; where the k-median's sites
-leave none larger, those so far above it cost all the same; otherwise costs are stated relative to
-the p-center's distance, which some demand has at least. Sums of costs hold 16 digits; e**24 are 10.
+_MOST_PLAIN, _MOST_AT_MEDIANS, _BEYOND = 24.0, 15.0, 24.0
+"""Exponents. If no distance has a larger one, costs are used as they are. If the k-median leaves
+none above the second, costs are capped the third above its largest. Otherwise costs are stated
+relative to the p-center's distance, which some demand has at least. Sums of costs hold 16 digits;
+e**24 is 10 of them.
 """
 
 
@@ -75,7 +76,7 @@ class Equity(Objective):
         """k-median of the transformed distances."""
         impedance = self._impedance(instance)
         found = chosen_by_impedance(instance, self.k, impedance, first=instance.kept.get("sites"))
-        value = self._judged(instance, found.sites)
+        value = self._equivalent(instance, found.sites)
         if found.bound is None:
             return Chosen(found.sites, value)
         mean = found.bound / float(instance.weight.sum())
@@ -87,27 +88,29 @@ class Equity(Objective):
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
-        return Chosen(sites, self._judged(instance, sites))
+        return Chosen(sites, self._equivalent(instance, sites))
 
-    def _judged(self, instance: Instance, sites: Positions) -> float:
+    def _equivalent(self, instance: Instance, sites: Positions) -> float:
         kappa, distance = self._impedance(instance).growth, instance.nearest(sites)[1]
         most, weight = float(distance.max()), instance.weight
-        if kappa * most <= _PLAIN:
+        if kappa * most <= _MOST_PLAIN:
             mean = float(weight @ np.expm1(kappa * distance)) / float(weight.sum())
             return float(np.log1p(mean) / kappa)
         mean = float(weight @ np.exp(kappa * (distance - most))) / float(weight.sum())
         return most + float(np.log(mean)) / kappa
 
     def _impedance(self, instance: Instance) -> Impedance:
-        """The impedance of the search; its growth is kappa. Sites to begin with are cached too."""
+        """The cost transformation of the search, whose growth is kappa. Also caches initial
+        sites.
+        """
         if "impedance" not in instance.kept:
-            instance.kept["impedance"] = self._found_impedance(instance)
+            instance.kept["impedance"] = self._choose_impedance(instance)
         return instance.kept["impedance"]
 
-    def _found_impedance(self, instance: Instance) -> Impedance:
+    def _choose_impedance(self, instance: Instance) -> Impedance:
         known = None if self.kappa is None else float(self.kappa)
         diameter = instance.metric.diameter_bound()
-        if known is not None and known * diameter <= _PLAIN:
+        if known is not None and known * diameter <= _MOST_PLAIN:
             return Impedance(growth=known)
         sites = chosen_by_impedance(instance, self.k, Impedance(), prove=False).sites
         instance.kept["sites"] = sites
@@ -115,10 +118,10 @@ class Equity(Objective):
         squares = float(instance.weight @ distance**2)
         alpha = float(instance.weight @ distance) / squares if squares > 0 else 1.0
         kappa = float(self.aversion) * alpha if known is None else known
-        if kappa * diameter <= _PLAIN:
+        if kappa * diameter <= _MOST_PLAIN:
             return Impedance(growth=kappa)
         most = kappa * float(distance.max())
-        if most <= _NEAR:
+        if most <= _MOST_AT_MEDIANS:
             most += _BEYOND
             return Impedance(growth=kappa, limit=most / kappa, beyond=float(np.expm1(most)))
         center = PCenter(self.k).choose(instance)

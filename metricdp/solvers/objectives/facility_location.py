@@ -1,4 +1,4 @@
-"""Facility location: sites cost something to open, and their number follows from that."""
+"""Facility location: opening sites costs, and how many open is part of the answer."""
 
 from __future__ import annotations
 
@@ -26,18 +26,22 @@ from metricdp.solvers.stopping import Deadline
 
 _STARTS = 12
 _START_ENTRIES = 40_000_000
-"""Random starts, fewer where blocks are large."""
-_EXCHANGES, _EXCHANGED_ENTRIES = 100_000, 5_000_000
-"""Of a search for one site fewer, and the clients of its sites."""
+"""Random starts; fewer on large blocks."""
+_COVER_STEPS, _COVER_WORK = 100_000, 5_000_000
+"""Steps of the set-cover search for one site fewer, and the clients whose counts it updates."""
 _STEPS, _PATIENCE = 1200, 25
-_WIDE, _SETTLED = 0.05, 0.01
-"""Gaps from which branches come before HiGHS, which seldom closes them, and those it is spared."""
-_BRANCHED, _BRANCHES_AT_ONCE = 10_000_000_000, 100_000
-"""Pairs of site and client times branches: some ten seconds; branches between looks at time."""
+_WIDE_GAP, _SMALL_GAP = 0.05, 0.01
+"""From this gap on branch and bound comes before HiGHS, which seldom closes it; smaller ones than
+the second are then left.
+"""
+_BRANCH_WORK, _BRANCHES_A_CHECK = 10_000_000_000, 100_000
+"""Pairs of site and client times branches: some ten seconds; branches between checks of the
+time.
+"""
 _PROGRAM_PAIRS = 250_000
-"""Pairs of a site that may still open and a client it may serve, up to which HiGHS is asked."""
+"""Most pairs of a site that may still open and a client it may serve, for which HiGHS is asked."""
 _COARSE = 1500
-"""Places and clients of the coarse problem in large universes."""
+"""Places and clients of the sampled instance in large universes."""
 _EQUAL = 1e-9  # above rounding of sums, below any real gain
 _SECONDS = 60.0  # an integer program's, before its bound has to do
 
@@ -86,9 +90,9 @@ class FacilityLocation(Objective):
         """See the class's notes."""
         prices = per_site(self.costs, instance, "costs")
         if not instance.fits:
-            return self._coarse(instance, prices)
+            return self._choose_coarsely(instance, prices)
         fixed = np.searchsorted(instance.allowed, instance.opened)
-        search = Opening(instance.block() * instance.weight, prices, fixed, instance)
+        search = OpeningSearch(instance.block() * instance.weight, prices, fixed, instance)
         search.run()
         sites = first_opened(instance, instance.allowed[search.best])
         value = self.judge(instance, sites).value
@@ -104,7 +108,7 @@ class FacilityLocation(Objective):
         price = float(prices[np.searchsorted(everywhere.allowed, sites)].sum())
         return Chosen(sites, float(instance.weight @ instance.nearest(sites)[1]) + price)
 
-    def _coarse(self, instance: Instance, prices: Floats) -> Chosen:
+    def _choose_coarsely(self, instance: Instance, prices: Floats) -> Chosen:
         metric, rng = instance.metric, np.random.default_rng(instance.seed)
         size = min(_COARSE, len(instance.allowed))
         places = np.union1d(
@@ -116,12 +120,12 @@ class FacilityLocation(Objective):
             weight: Floats = np.zeros(len(places))
             np.add.at(weight, instance.nearest(places)[0], instance.weight)
             clients, weight = places[weight > 0], weight[weight > 0]
-        else:  # a table's sites are no clients: some of these stand for all
+        else:  # a table's sites are no clients: clients are sampled
             some = rng.permutation(len(instance.demand))[:_COARSE]
             clients, weight = instance.demand[some], instance.weight[some]
             weight = weight * (instance.weight.sum() / weight.sum())
         block = instance.block(places, clients) * weight
-        search = Opening(block, price, np.searchsorted(places, instance.opened), instance)
+        search = OpeningSearch(block, price, np.searchsorted(places, instance.opened), instance)
         search.search()
         sites = places[search.best]
         if np.ptp(prices) == 0:
@@ -140,7 +144,7 @@ class FacilityLocation(Objective):
 
 
 class _Ascent(Ascent):
-    """Dual ascent where rows cost `prices`, and any number of them may be open."""
+    """Dual ascent where row i costs ``prices[i]`` to open, and any number may be open."""
 
     prices: Floats
 
@@ -155,7 +159,7 @@ class _Ascent(Ascent):
         return total + gain - error, worth, chosen
 
     def shrink(self) -> None:
-        """Fix and drop rows."""
+        """Fix rows that must be open, drop rows that must be closed."""
         value, worth, _ = self._evaluate(self.best)
         self.must |= value - worth > self.upper
         kept = self.must | (value + worth <= self.upper)
@@ -163,11 +167,10 @@ class _Ascent(Ascent):
         self.keep(kept)
 
 
-class Opening:
-    """Opening costs on a block of weighted costs.
+class OpeningSearch:
+    """Facility location on a block of weighted costs, with opening costs `prices`.
 
-    `best`: rows of the sites found; `upper`, `lower`: their cost, and what any choice costs at
-    least.
+    `best`: rows of the best sites; `upper`, `lower`: their cost, and a bound of all choices.
     """
 
     def __init__(self, costs: Floats, prices: Floats, fixed: Ints, instance: Instance) -> None:
@@ -178,18 +181,18 @@ class Opening:
         self.must = np.isin(self.rows, fixed)
 
     def run(self) -> None:
-        """Search, bound, and settle what is left."""
+        """Local search, dual ascent, then branch and bound or HiGHS on what is left."""
         self.search()
-        entries = self._climb()
-        wide = self.lower < self.upper * (1 - _WIDE)
-        if wide:
-            self._branch(entries)
-        enough = self.upper * (1 - (_SETTLED if wide else _EQUAL))
-        if self.lower < enough and not self.deadline.over:
-            self._program(entries)
+        entries = self._dual_ascent()
+        wide_gap = self.lower < self.upper * (1 - _WIDE_GAP)
+        if wide_gap:
+            self._branch_and_bound(entries)
+        good_enough = self.upper * (1 - (_SMALL_GAP if wide_gap else _EQUAL))
+        if self.lower < good_enough and not self.deadline.over:
+            self._integer_program(entries)
 
     def search(self) -> None:
-        """Local search from one site, from all, and from random ones."""
+        """Local search from one site, from random ones, and from set covers with one site fewer."""
         m = len(self.prices)
         alone = np.zeros(m, bool)
         alone[int(np.argmin(self.costs.sum(axis=1) + self.prices))] = True
@@ -202,11 +205,12 @@ class Opening:
         before = np.inf
         while self.upper < before and not self.deadline.over:
             before = self.upper
-            self._with_fewer()
+            self._drop_a_site()
 
-    def _with_fewer(self) -> None:
-        """Descend from one site fewer that serves everybody at no more than a place of their own
-        would cost: exchanges alone do not get there where most service is far too dear.
+    def _drop_a_site(self) -> None:
+        """Local search from a set cover with one site fewer, where a site covers the clients it
+        serves at no more than a place of their own would cost. Swaps alone do not get there where
+        most service is far too dear.
         """
         near = self.costs <= (self.costs + self.prices[:, None]).min(axis=0)
         others = np.flatnonzero(~near[self.fixed].any(axis=0))
@@ -217,7 +221,7 @@ class Opening:
         columns = csr_array(near[np.ix_(free, others)])
         rows = csr_array(columns.T.tocsr())
         pair = [(x.indptr.astype(np.int64), x.indices.astype(np.int64)) for x in (columns, rows)]
-        steps = int(min(_EXCHANGES, _EXCHANGED_ENTRIES * len(free) / max(columns.nnz, 1)))
+        steps = int(min(_COVER_STEPS, _COVER_WORK * len(free) / max(columns.nnz, 1)))
         if cover_rows(*pair, chosen, steps, int(self.rng.integers(2**32)))[0]:
             is_open = np.zeros(len(self.prices), bool)
             is_open[free[chosen]] = True
@@ -236,9 +240,9 @@ class Opening:
         if cost < self.upper * (1 - 1e-12):
             self.best, self.upper = np.flatnonzero(is_open), float(cost)
 
-    def _climb(self) -> Entries:
-        """A bound on what serves nobody at more than a place of their own would cost, as the best
-        sites do not; rows are fixed and dropped. Returns the costs left.
+    def _dual_ascent(self) -> Entries:
+        """Raise the Lagrangian bound of solutions in which no client costs more than a place of its
+        own, as optimal ones do; fix and drop rows. Returns the costs left.
         """
         most = (self.costs + self.prices[:, None]).min(axis=0)
         near = self.costs <= most * (1 + _EQUAL)
@@ -261,22 +265,22 @@ class Opening:
         self.rows, self.must = ascent.rows, ascent.must
         return ascent.entries
 
-    def _branch(self, entries: Entries) -> None:
-        """Prove higher and higher costs by branches, as long as these are not too many."""
+    def _branch_and_bound(self, entries: Entries) -> None:
+        """Prove higher and higher lower bounds, as long as the work allows."""
         back, site, cost = transposed(*entries, self.costs.shape[1])
         if (np.diff(back) == 0).any():
-            self.lower = self.upper  # rows that were dropped are part of nothing better
+            self.lower = self.upper  # dropped rows are in no better solution
             return
         near = NearSites(entries.start, entries.client, back, site, cost, self.prices[self.rows])
         least = np.minimum.reduceat(cost, back[:-1])
         most = float(np.maximum.reduceat(cost, back[:-1]).sum())
         exactly = 1 - (self.costs.shape[1] + len(self.rows) + 4) * np.finfo(float).eps
-        left = _BRANCHED // len(cost)
+        left = _BRANCH_WORK // len(cost)
         while self.lower < self.upper * (1 - _EQUAL):
-            target, proven = self._next(float(least.sum()), most)
+            target, proven = self._next_target(float(least.sum()), most)
             state = branches(near, np.flatnonzero(self.must))
             while state.at[0] >= 0 and left > 0 and not self.deadline.over:
-                left -= search_branches(near, state, least, target, _BRANCHES_AT_ONCE)
+                left -= search_branches(near, state, least, target, _BRANCHES_A_CHECK)
                 self.deadline.tell(self.upper, self.lower)
             if state.found[1] < self.upper * (1 - 1e-12):
                 self.best, self.upper = self.rows[state.best], float(state.found[1])
@@ -285,12 +289,12 @@ class Opening:
             lowest = float(state.found[0])
             before, lower = self.lower, proven if lowest >= target else lowest
             self.lower = max(before, min(lower * exactly, self.upper))
-            if lowest < target or self.lower == before:  # the least numbers there are stay
+            if lowest < target or self.lower == before:  # no progress within rounding
                 break
 
-    def _next(self, least: float, most: float) -> tuple[float, float]:
-        """A cost to exceed, and what all sites cost then: of equal prices another one, beside
-        service that costs between `least` and `most` in all.
+    def _next_target(self, least: float, most: float) -> tuple[float, float]:
+        """The next lower bound to prove, and what holds if no branch is below it. With equal prices
+        the next number of sites; service costs between `least` and `most` in all.
         """
         price = float(self.prices.max())
         if np.ptp(self.prices) == 0 and most < price:
@@ -301,8 +305,8 @@ class Opening:
             target = proven = self.lower + max((self.upper - self.lower) / 4, 0.01 * self.upper)
         return (target, proven) if proven < self.upper else (self.upper, self.upper)
 
-    def _program(self, entries: Entries) -> None:
-        """HiGHS on the rows left, beside the cheapest that must be open."""
+    def _integer_program(self, entries: Entries) -> None:
+        """HiGHS on the rows left; required rows serve at their cheapest cost."""
         own, must, free = self.prices[self.rows], self.must, np.flatnonzero(~self.must)
         safe = np.full(self.costs.shape[1], np.inf)
         cheapest(*entries, np.flatnonzero(must), safe)

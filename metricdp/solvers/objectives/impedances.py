@@ -15,13 +15,13 @@ from metricdp.solvers.objectives.instance import WITHIN, Floats, Positions
 
 @dataclass(frozen=True)
 class Impedance:
-    """Cost of serving one unit of demand from distance d: never falling with d.
+    """Cost of serving one unit of demand from distance d; never falls with d.
 
-    ``d**z``, or ``exp(growth · d) - 1`` where there is a growth, ``exp(growth · (d - shift))``
-    where there is a shift too; the constant `beyond` past a limit.
+    ``d**z``; with a growth ``exp(growth · d) - 1``, with a shift too ``exp(growth · (d - shift))``.
+    Beyond a limit it is the constant `beyond`.
 
-    `growth`: in units of one over distance; 0 for a power; `limit`: infinite if there is none;
-    `beyond`: at least the cost at the limit; `shift`: 0 for none.
+    `growth`: in one over units of distance, 0 for a power; `limit`: infinite for none; `beyond`: at
+    least the cost at the limit; `shift`: 0 for none.
     """
 
     z: float = 1.0
@@ -39,7 +39,7 @@ class Impedance:
 
     @property
     def terms(self) -> tuple[float, ...]:
-        """For compiled code: `metricdp.kernels.impedances.impedance_cost`."""
+        """For `metricdp.kernels.impedances.impedance_cost`."""
         limit = self.limit * (1 + WITHIN)
         return tuple(map(float, (self.z, self.growth, limit, self.beyond, self.shift)))
 
@@ -55,14 +55,13 @@ class Impedance:
         return np.asarray(cost, np.float64)
 
 
-_SMALL = 1e-30
-"""Costs beyond this are scaled, as searches hold single precision."""
+_LEAST_SCALE = 1e-30
+"""Costs outside of this and its inverse are scaled: searches use single precision."""
 
 
-class Seen(RowMetric):
-    """A universe whose "distances" are costs. Never for private demand: no triangle inequality.
-
-    Its network is that of the universe, by whose distances searches along edges go.
+class CostMetric(RowMetric):
+    """A universe whose "distances" are transformed costs, without a triangle inequality: never for
+    private demand. Its network is that of the universe: searches along edges use its distances.
     """
 
     def __init__(self, metric: Metric, impedance: Impedance) -> None:
@@ -71,7 +70,7 @@ class Seen(RowMetric):
         self.held, self.directed = metric.held, metric.directed
         self.network = metric.network
         top = float(impedance(np.array([metric.diameter_bound()]))[0])
-        self._scale = 1.0 if top == 0 or _SMALL < top < 1 / _SMALL else 1.0 / top
+        self._scale = 1.0 if top == 0 or _LEAST_SCALE < top < 1 / _LEAST_SCALE else 1.0 / top
 
     @property
     def sites(self) -> Sequence[Hashable]:

@@ -1,4 +1,4 @@
-"""k-median, k-means and their relatives: least sums of powers of distances."""
+"""k-median, k-means and (k, z)-clustering: least sums of powers of distances."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from metricdp.options import Length
 from metricdp.solvers import kmedian
 from metricdp.solvers.bounds import MOST_ENTRIES, certify
 from metricdp.solvers.kmedian import LARGE
-from metricdp.solvers.objectives.impedances import Impedance, Seen
+from metricdp.solvers.objectives.impedances import CostMetric, Impedance
 from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions, first_opened
 from metricdp.solvers.objectives.objective import Objective, steps_of
 from metricdp.solvers.objectives.p_center import PCenter
 
 UNSERVED = 10.0
-"""What leaving a unit of demand beyond the limit costs, in costs of serving it at the limit."""
+"""Cost of leaving a unit of demand beyond the limit, as a multiple of serving it at the limit."""
 _EQUAL = 1e-8
-"""Gaps of costs that are no integers count as none up to this."""
+"""Gaps up to this count as none where costs are no integers."""
 _PROVEN_ENTRIES = 4_000_000
-"""Blocks up to which the bound is computed without being asked for: some seconds."""
-_OVERFLOW = 600.0
+"""Largest block that is bounded without being asked for: some seconds."""
+_LARGEST_LOG = 600.0
 """Largest logarithm of a cost."""
-_STEEP, _RANGE = 7.0, 1e10
-"""Multiple of the needed cost above which larger powers are cut: sums hold 16 digits."""
+_LARGE_POWER, _RANGE = 7.0, 1e10
+"""Above this power, costs are capped at this multiple of the p-center's, as sums hold 16 digits."""
 
 
 def chosen_by_impedance(
@@ -38,13 +38,15 @@ def chosen_by_impedance(
     prove: bool = True,
     first: Positions | None = None,
 ) -> Chosen:
-    """k sites of least ``sum of weight · impedance(distance)``, with a bound if small."""
+    """k sites of least ``sum of weight · impedance(distance)``; with a bound if that is quick and
+    `prove`.
+    """
     direct = bool(impedance.plain) or instance.fits or instance.metric.network is None
-    if first is None and not direct:  # searches along edges begin at medians by the distance
+    if first is None and not direct:  # searches along edges start from the k-median
         first = _medians(instance, k, Impedance())
-    # small graphs with a limit are searched several times: what is beyond it tells nothing
-    several = impedance.limit < np.inf and len(instance.metric) <= LARGE
-    found = _medians(instance, k, impedance, first, None if direct or several else 1)
+    # with a limit the cost is flat beyond it: small graphs get several starts
+    many_starts = impedance.limit < np.inf and len(instance.metric) <= LARGE
+    found = _medians(instance, k, impedance, first, None if direct or many_starts else 1)
     sites = first_opened(instance, found)
     value = judged_by_impedance(instance, sites, impedance).value
     return Chosen(sites, value, _bound(instance, sites, impedance, value) if prove else None)
@@ -60,7 +62,7 @@ def _medians(
     """Positions of k sites by `metricdp.solvers.kmedian`."""
     left = instance.deadline.left
     return kmedian.solve(
-        instance.metric if impedance.plain else Seen(instance.metric, impedance),
+        instance.metric if impedance.plain else CostMetric(instance.metric, impedance),
         _weights(instance),
         k,
         power=impedance.plain or 1,
@@ -75,7 +77,7 @@ def _medians(
 
 
 def provable(instance: Instance) -> bool:
-    """Whether bounds are computed without being asked for."""
+    """Whether a bound is computed without being asked for."""
     entries = len(instance.allowed) * len(instance.demand)
     return instance.prove and entries <= min(_PROVEN_ENTRIES, MOST_ENTRIES)
 
@@ -142,8 +144,8 @@ class KZ(Objective):
     def choose(self, instance: Instance) -> Chosen:
         """Swap local search, and the bound by dual ascent (`metricdp.solvers.bounds`)."""
         impedance, first = self.impedance(instance), None
-        if impedance.z > _STEEP and impedance.limit == np.inf:
-            center = PCenter(self.k).choose(instance)  # some demand is as far as that
+        if impedance.z > _LARGE_POWER and impedance.limit == np.inf:
+            center = PCenter(self.k).choose(instance)  # no k sites have a smaller largest distance
             limit, first = center.value * _RANGE ** (1 / impedance.z), center.sites
             if limit > 0:
                 impedance = Impedance(impedance.z, 0.0, limit, limit**impedance.z)
@@ -156,10 +158,10 @@ class KZ(Objective):
         return judged_by_impedance(instance, sites, self.impedance(instance))
 
     def impedance(self, instance: Instance) -> Impedance:
-        """What serving a unit of demand costs, by the distance."""
+        """The cost transformation."""
         if self.limit is None:
             most = instance.metric.diameter_bound()
-            if most > 0 and self.z > 2 and abs(self.z * np.log(most)) > _OVERFLOW:
+            if most > 0 and self.z > 2 and abs(self.z * np.log(most)) > _LARGEST_LOG:
                 raise InputError(
                     f"z={self.z:g} is too large: distances of up to {most:g} to this power cannot "
                     f"be distinguished; PCenter is what large powers tend to"
