@@ -1,4 +1,4 @@
-"""The inner problem of the p-median Lagrangian, row by row, on lists of entries.
+"""The inner problem of the p-median Lagrangian on CSR lists by row.
 
 Entries of row i are ``start[i]`` to ``start[i + 1]`` of `client` (int32, the demand point) and
 `cost` (float64).
@@ -17,15 +17,17 @@ def reduced_costs(
     cost: NDArray,
     multipliers: NDArray,
     rows: NDArray,
-    out: NDArray,
+    reduced: NDArray,
 ) -> None:
-    """Fill `out`: the sum of ``min(cost - multipliers[client], 0)`` over the entries of `rows`."""
+    """Fill `reduced` with the sums of ``min(cost - multipliers[client], 0)`` over the entries of
+    `rows`.
+    """
     for i in rows:
         total = 0.0
         for e in range(start[i], start[i + 1]):
             x = cost[e] - multipliers[client[e]]
             total += x if x < 0.0 else 0.0
-        out[i] = total
+        reduced[i] = total
 
 
 @njit(cache=True, nogil=True)
@@ -37,7 +39,7 @@ def served(
     rows: NDArray,
     count: NDArray,
 ) -> None:
-    """Fill `count` (n,): how many `rows` serve each demand point below its multiplier."""
+    """Fill `count` (n,): how many of `rows` serve each demand point below its multiplier."""
     count[:] = 0.0
     for i in rows:
         for e in range(start[i], start[i + 1]):
@@ -47,7 +49,7 @@ def served(
 
 @njit(cache=True, nogil=True)
 def cheapest(start: NDArray, client: NDArray, cost: NDArray, rows: NDArray, least: NDArray) -> None:
-    """Lower `least` (n,) to what the cheapest of `rows` costs each demand point."""
+    """Lower `least` (n,) to the cheapest cost from any of `rows`."""
     for i in rows:
         for e in range(start[i], start[i + 1]):
             least[client[e]] = min(least[client[e]], cost[e])
@@ -60,18 +62,18 @@ def kept_entries(
     cost: NDArray,
     multipliers: NDArray,
     rows: NDArray,
-    room: NDArray,
+    slack: NDArray,
     new_start: NDArray,
     new_client: NDArray,
     new_cost: NDArray,
 ) -> None:
-    """Fill the entries of some rows whose cost is at most the multiplier and `room` more."""
+    """Fill the entries of `rows` whose cost exceeds the multiplier by at most `slack`."""
     at = 0
     new_start[0] = 0
     for r in range(len(rows)):
         i = rows[r]
         for e in range(start[i], start[i + 1]):
-            if cost[e] - multipliers[client[e]] <= room[r]:
+            if cost[e] - multipliers[client[e]] <= slack[r]:
                 new_client[at] = client[e]
                 new_cost[at] = cost[e]
                 at += 1

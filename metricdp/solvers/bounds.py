@@ -1,12 +1,12 @@
-"""Lower bounds of the k-median cost on a block, by Lagrangian dual ascent, branch and bound.
+"""Lower bounds of the k-median cost, by Lagrangian dual ascent with branch and bound.
 
 With costs ``c[i, j] >= 0`` of serving demand point j from row i, and any multipliers ``l[j] >= 0``,
 every choice of k rows costs at least (Cornuéjols, Fisher & Nemhauser, Management Science 1977) ::
 
     L(l) = sum of l  +  sum of the k smallest r[i],   r[i] = sum over j of min(c[i, j] - l[j], 0)
 
-Subgradient steps raise L. Rows whose opening or closing would push the bound above the cost at hand
-are fixed (Beasley, EJOR 1985). If a gap stays, branches with a row open or closed are explored,
+Subgradient steps raise L. Rows whose opening or closing would push the bound above the best cost
+are fixed (Beasley, EJOR 1985). If a gap is left, branches with a row open or closed are explored,
 lowest bound first.
 """
 
@@ -61,7 +61,7 @@ class Certificate:
 
 
 def check_size(n_candidates: int, n_demand: int, weights: Floats) -> None:
-    """Refuse what cannot be bounded."""
+    """Refuse negative weights on more pairs than are held."""
     if n_candidates * n_demand > MOST_ENTRIES and (weights < 0).any():
         raise InputError(
             f"a certificate for negative weights needs all distances between candidates and "
@@ -87,7 +87,7 @@ def certificate(
             metric,
             weights,
             centers,
-            _certified,
+            _keep_centers,
             power=power,
             candidates=candidates,
             opened=opened,
@@ -96,7 +96,9 @@ def certificate(
 
 
 Prover = Callable[[Ascent, Ints, Callable[[Ints], float]], tuple[Ints, Certificate]]
-"""Of an ascent below centers, their rows, and what rows cost: rows, and what is proven of them."""
+"""From an ascent below some centers, their rows and a function for the cost of rows: the best rows,
+and what is proven of them.
+"""
 
 
 def judged(
@@ -110,7 +112,9 @@ def judged(
     opened: Ints | None = None,
     deadline: Deadline = NEVER,
 ) -> tuple[Ints, Certificate]:
-    """What `prove` makes of a metric: a full block, or lists of what is near."""
+    """Centers and certificate that `prove` finds, on a block of all costs or on lists of near
+    pairs.
+    """
     weights, demand, allowed, fixed = places(metric, weights, candidates, opened)
     check_size(len(allowed), len(demand), weights)
     asked = (np.searchsorted(allowed, centers), np.searchsorted(allowed, fixed))
@@ -146,17 +150,17 @@ def _block(metric: Metric, allowed: Ints, demand: Ints) -> NDArray[Any]:
 def judged_on_block(
     block: Floats, weights: Floats, centers: Ints, opened: Ints, prove: Prover, deadline: Deadline
 ) -> tuple[Ints, Certificate]:
-    """As `judged`, with rows of a block of costs. Where weights are negative the centers stay."""
+    """As `judged`, on rows of a block of costs. With negative weights the centers are kept."""
     if (weights < 0).any() or not (weights > 0).any():
         return centers, certify(block, weights, centers, opened=opened, deadline=deadline)
     ascent = below_on_block(block, weights, centers, opened, deadline)
     return prove(ascent, centers, lambda rows: float(weights @ block[rows].min(axis=0)))
 
 
-def _certified(
+def _keep_centers(
     ascent: Ascent, rows: Ints, cost_of: Callable[[Ints], float]
 ) -> tuple[Ints, Certificate]:
-    """The centers as they are."""
+    """Keep the centers, with the bound of ascent and branches."""
     return rows, Certificate(ascent.upper, min(ascent.upper, ascent.settled()))
 
 
@@ -179,15 +183,15 @@ def certify(
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
     k = len(centers)
     block = np.asarray(block, np.float64)
-    rewarded = weights < 0
-    offset = _reward_bound(block[:, rewarded], weights[rewarded], k, fixed)
+    negative = weights < 0
+    offset = _reward_bound(block[:, negative], weights[negative], k, fixed)
     cost = float(weights @ block[centers].min(axis=0))
     if not (weights > 0).any():
         return Certificate(cost, min(cost, offset))
     ascent = below_on_block(block, weights, centers, fixed, deadline)
     upper = ascent.upper
     bound = ascent.settled()
-    slack = np.finfo(float).eps * len(weights) * (abs(offset) + upper) if rewarded.any() else 0.0
+    slack = np.finfo(float).eps * len(weights) * (abs(offset) + upper) if negative.any() else 0.0
     return Certificate(cost, min(cost, bound + offset - slack))
 
 
@@ -197,11 +201,13 @@ def below_on_block(
     """`Ascent.below` on the demand of positive weight."""
     some = weights > 0
     costs = np.ascontiguousarray(block[:, some] * weights[some], np.float64)
-    whole = (
+    integral = (
         bool((costs == np.rint(costs)).all())
         and float(costs.max(initial=0.0)) * costs.shape[1] < 2**52
     )
-    return Ascent.below(BlockCosts(costs, np.ones(costs.shape[1])), centers, fixed, whole, deadline)
+    return Ascent.below(
+        BlockCosts(costs, np.ones(costs.shape[1])), centers, fixed, integral, deadline
+    )
 
 
 def _reward_bound(block: Floats, weights: Floats, k: int, fixed: Ints) -> float:

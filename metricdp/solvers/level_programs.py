@@ -30,13 +30,13 @@ class CheapestRows(NamedTuple):
     """Question: which rows serve all demand at least cost?
 
     `beyond` (n_demand,): cost of a demand point that no row serves, infinite where that is not
-    allowed; `must` (n_rows,): required rows; `fewest`, `most`: how many rows may be open; `target`:
-    dearer solutions are of no interest; `price`: opening cost, of every row or of each (n_rows,).
+    allowed; `required` (n_rows,); `fewest`, `most`: how many rows may be open; `target`: dearer
+    solutions are of no interest; `price`: opening cost, of every row or of each (n_rows,).
     """
 
     entries: Entries
     beyond: Floats
-    must: Bools
+    required: Bools
     fewest: int
     most: int
     target: float
@@ -65,8 +65,8 @@ def answered(question: CheapestRows, deadline: Deadline) -> Found:
         Constraint(csr_array(cost[None]), -np.inf, budget),
     ]
     upper = np.r_[np.ones(m), np.where(levels.dead, 0.0, 1.0)]
-    must = np.flatnonzero(question.must)
-    found = minimized(cost, rules, m, deadline, upper=upper, at_one=must, seconds=np.inf)
+    required = np.flatnonzero(question.required)
+    found = minimized(cost, rules, m, deadline, upper=upper, at_one=required, seconds=np.inf)
     bound = levels.base + found.bound
     if found.x is None:
         return None, np.inf if found.proven else bound - TRUST * abs(bound)

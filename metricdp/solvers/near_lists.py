@@ -1,6 +1,6 @@
-"""Where searches and proofs get costs from that are all they need: of every demand point what is
-near it, of some centers the two nearest. From a block of all costs, or without one: by k-d trees,
-bounded searches along edges, or rows of distances that are not kept.
+"""Costs as searches and proofs need them: the candidates near each demand point, and its two
+nearest centers. From a block of all costs, or without one by k-d trees, bounded searches along
+edges, or rows of distances that are not kept.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from metricdp.solvers.stopping import NEVER, Deadline
 from metricdp.threads import in_threads
 
 _TREE_DIMENSIONS = 8
-_ASKED = 1024
-"""Demand points whose neighbors are asked of a tree at once."""
+_QUERIES = 1024
+"""Demand points of one query to a k-d tree."""
 _DENSE = 0.03
-"""Share of all candidates from which on whole rows list what is near faster than a tree."""
+"""Share of all candidates above which rows of distances are faster than a k-d tree."""
 
 
 class Places(NamedTuple):
-    """Positions of demand points and candidates, the opened ones among them, and all weights."""
+    """Weights of all points, positions of demand points and of candidates, and of the opened ones
+    among these.
+    """
 
     weights: Floats
     demand: Ints
@@ -42,7 +44,9 @@ class Places(NamedTuple):
 def places(
     metric: Metric, weights: Floats, candidates: Ints | None = None, opened: Ints | None = None
 ) -> Places:
-    """Demand points have a weight, or there are none; candidates are all places, if not some."""
+    """Demand points have a nonzero weight, or all count 1 if none has. Without `candidates` all
+    places are.
+    """
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
     demand = np.flatnonzero(weights)
     if len(demand) == 0:
@@ -54,9 +58,9 @@ def places(
 
 
 class NearLists(NamedTuple):
-    """Candidates near demand points.
+    """Candidates near demand points, each list in ascending order of cost.
 
-    `start` (n_demand + 1,): where each demand point's begin; they go up in cost.
+    `start` (n_demand + 1,): where each demand point's list begins.
     """
 
     start: Ints
@@ -65,9 +69,7 @@ class NearLists(NamedTuple):
 
 
 class BlockCosts:
-    """Costs of serving demand points from candidates, as far as a search asks for them: all of them
-    at hand, a block, shape (n_candidates, n_demand). `weights` (n_demand,).
-    """
+    """Costs from a block of all of them, shape (n_candidates, n_demand). `weights` (n_demand,)."""
 
     def __init__(self, block: NDArray[Any], weights: Floats, deadline: Deadline = NEVER) -> None:
         self.block = block
@@ -76,34 +78,34 @@ class BlockCosts:
         self.deadline = deadline
 
     @property
-    def whole(self) -> bool:
-        """Whether all costs times weights are known to be whole numbers, once lists were made."""
-        return _are_whole(self.weights) and _are_whole(self.block)
+    def integral(self) -> bool:
+        """Whether all costs times weights are known to be integers; known once lists were made."""
+        return _are_integers(self.weights) and _are_integers(self.block)
 
     def two_nearest(self, rows: Ints) -> tuple[Floats, Floats]:
-        """Costs of every demand point's two cheapest rows; of one row twice the same."""
-        return _two(self.block[rows])
+        """Costs of every demand point from its two cheapest rows; of one row twice the same."""
+        return _two_least(self.block[rows])
 
     def lists(self, reach: Floats, most: int) -> NearLists | None:
-        """What costs less than `reach` (n_demand,); None beyond `most` entries."""
+        """Pairs that cost less than `reach` (n_demand,); None if they are more than `most`."""
         found = near_of_block(self.block, reach, most)
         return None if found is None else NearLists(*found)
 
-    def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
-        """Good rows from coins of their own, `fixed` first; None where they are dear."""
+    def new_start(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
+        """Good rows from a new random start, `fixed` first; None where a search is too slow."""
         found = block_search(self.block, self.weights, k, rng, opened=fixed, deadline=self.deadline)
         return found[0]
 
     def among(self, rows: Ints) -> BlockCosts:
-        """Those of some candidates, numbered anew."""
+        """Costs from these candidates alone, renumbered."""
         return BlockCosts(self.block[rows], self.weights, self.deadline)
 
 
 class MetricCosts:
-    """The same of a metric, nothing held.
+    """The same from a metric, without a block.
 
-    `allowed`, `demand`: positions, ascending; `weights` (n_demand,); `steps`: count in steps of the
-    metric's grid, on which all distances are, in place of its lengths.
+    `allowed`, `demand`: positions, ascending; `weights` (n_demand,); `steps`: whether to count in
+    steps of the metric's grid, on which all distances are, rather than in its units.
     """
 
     def __init__(
@@ -122,22 +124,22 @@ class MetricCosts:
         self.weights = weights
         self.power = power
         self.steps = steps
-        self._whole = steps
+        self._integral = steps
         self._points: Any = None
         self._norm = 2.0
         vectors = None if steps else metric.vectors
         if vectors is not None and vectors.points.shape[1] <= _TREE_DIMENSIONS:
             self._points, self._norm = vectors
-            self._whole = self._norm in (1.0, np.inf) and _are_whole(self._points)
+            self._integral = self._norm in (1.0, np.inf) and _are_integers(self._points)
 
     @property
-    def whole(self) -> bool:
-        """See `BlockCosts`: in grid steps, by axes, or pair by pair."""
-        return self._whole and _are_whole(self.weights)
+    def integral(self) -> bool:
+        """See `BlockCosts`; known in grid steps, from coordinates, or pair by pair."""
+        return self._integral and _are_integers(self.weights)
 
     @property
     def by_tree(self) -> bool:
-        """Whether what is near is found by a k-d tree."""
+        """Whether near pairs are found by a k-d tree."""
         return self._points is not None
 
     def _rows(self, sources: Ints, targets: Ints) -> Floats:
@@ -161,33 +163,33 @@ class MetricCosts:
         else:
             two = np.empty((2, len(self.demand)))
             for part in chunks(len(self.demand), len(centers)):
-                two[:, part] = _two(self._rows(centers, self.demand[part]))
+                two[:, part] = _two_least(self._rows(centers, self.demand[part]))
         return two[0] ** self.power, two[1] ** self.power
 
     def lists(self, reach: Floats, most: int) -> NearLists | None:
         """See `BlockCosts`: bounded searches, a k-d tree of the candidates, or rows."""
         within = np.minimum(reach, 1e300) ** (1 / self.power)
         if self.metric.network is not None:
-            found = self._searched(within, most)
+            found = self._by_searches(within, most)
         elif self._points is not None:
-            found = self._neighbors(within, most)
+            found = self._by_tree(within, most)
         else:
             found = self._by_rows(within, most)
         if found is None:
             return None
         return NearLists(found.start, found.site, found.cost**self.power)
 
-    def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
-        """None."""
+    def new_start(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
+        """None: too slow."""
         return None
 
     def among(self, rows: Ints) -> MetricCosts:
         """See `BlockCosts`."""
-        fewer = copy(self)
-        fewer.allowed, fewer.shape = self.allowed[rows], (len(rows), len(self.demand))
-        return fewer
+        restricted = copy(self)
+        restricted.allowed, restricted.shape = self.allowed[rows], (len(rows), len(self.demand))
+        return restricted
 
-    def _searched(self, within: Floats, most: int) -> NearLists | None:
+    def _by_searches(self, within: Floats, most: int) -> NearLists | None:
         metric = self.metric
         network = metric.network
         assert network is not None
@@ -208,23 +210,23 @@ class MetricCosts:
             parts[t] = searched_lists(graph, sources[part], radii[part], index, most, space)
 
         in_threads(work, range(threads))
-        return _joined([NearLists(*part) for part in parts], most, unit)
+        return _concatenated([NearLists(*part) for part in parts], most, unit)
 
-    def _neighbors(self, within: Floats, most: int) -> NearLists | None:
+    def _by_tree(self, within: Floats, most: int) -> NearLists | None:
         tree = cKDTree(self._points[self.allowed])
         p = self._norm
         parts = []
         total = 0
-        for at in range(0, len(self.demand), _ASKED):
-            some = slice(at, at + _ASKED)
-            places = self._points[self.demand[some]]
-            count = tree.query_ball_point(places, within[some], p=p, return_length=True)
+        for at in range(0, len(self.demand), _QUERIES):
+            part = slice(at, at + _QUERIES)
+            places = self._points[self.demand[part]]
+            count = tree.query_ball_point(places, within[part], p=p, return_length=True)
             total += int(count.sum())
             if total > most:
                 return None
             if at == 0 and total > _DENSE * len(places) * len(self.allowed):
                 return self._by_rows(within, most)
-            near = tree.query_ball_point(places, within[some], p=p)
+            near = tree.query_ball_point(places, within[part], p=p)
             site = np.fromiter(chain.from_iterable(near), np.int32, int(count.sum()))
             difference = np.repeat(places, count, axis=0) - self._points[self.allowed[site]]
             cost = (
@@ -232,40 +234,40 @@ class MetricCosts:
             )
             if p not in (1, 2):
                 cost = np.abs(difference).max(axis=1)
-            parts.append(_sorted(np.r_[0, np.cumsum(count)], site, cost, within[some]))
-        return _joined(parts, most, 1.0)
+            parts.append(_sort_lists(np.r_[0, np.cumsum(count)], site, cost, within[part]))
+        return _concatenated(parts, most, 1.0)
 
     def _by_rows(self, within: Floats, most: int) -> NearLists | None:
         parts = []
-        whole = True
-        for some in chunks(len(self.demand), len(self.allowed)):
-            rows = self._rows(self.allowed, self.demand[some])
-            whole = whole and _are_whole(rows)
-            near = near_of_block(rows, within[some], most)
+        integral = True
+        for part in chunks(len(self.demand), len(self.allowed)):
+            rows = self._rows(self.allowed, self.demand[part])
+            integral = integral and _are_integers(rows)
+            near = near_of_block(rows, within[part], most)
             if near is None:
                 return None
             parts.append(NearLists(*near))
             most -= len(near[1])
-        self._whole = whole
-        return _joined(parts, np.inf, 1.0)
+        self._integral = integral
+        return _concatenated(parts, np.inf, 1.0)
 
 
 Costs = BlockCosts | MetricCosts
-"""What searches and proofs take."""
+"""Either of the two."""
 
 
-def _are_whole(values: NDArray[Any]) -> bool:
+def _are_integers(values: NDArray[Any]) -> bool:
     return bool((values == np.rint(values)).all())
 
 
-def _two(costs: NDArray[Any]) -> tuple[Floats, Floats]:
-    """The least and the second least of each column; of one row the same twice."""
+def _two_least(costs: NDArray[Any]) -> tuple[Floats, Floats]:
+    """The least and the second least of each column; of one row twice the same."""
     two = np.partition(costs, min(1, len(costs) - 1), axis=0)[:2]
     return two[0].astype(np.float64), two[-1].astype(np.float64)
 
 
-def _sorted(start: Ints, site: NDArray[np.int32], cost: Floats, within: Floats) -> NearLists:
-    """Each list upwards, without what is not nearer than it asks."""
+def _sort_lists(start: Ints, site: NDArray[np.int32], cost: Floats, within: Floats) -> NearLists:
+    """Sort each list by cost, without pairs that do not cost less than `within`."""
     owner = np.repeat(np.arange(len(start) - 1), np.diff(start))
     near = cost < within[owner]
     owner, site, cost = owner[near], site[near], cost[near]
@@ -274,8 +276,8 @@ def _sorted(start: Ints, site: NDArray[np.int32], cost: Floats, within: Floats) 
     return NearLists(np.r_[0, np.cumsum(count)], site[order], cost[order])
 
 
-def _joined(parts: list[NearLists], most: float, unit: float) -> NearLists | None:
-    """Lists of some demand points, and of the next."""
+def _concatenated(parts: list[NearLists], most: float, unit: float) -> NearLists | None:
+    """The lists of consecutive groups of demand points as one; None beyond `most` entries."""
     begin = np.cumsum([0, *(part.start[-1] for part in parts)])
     if begin[-1] > most:
         return None

@@ -1,11 +1,12 @@
-"""Iterated local search on lists of near candidates (Martin, Otto & Felten, Complex Systems 1991).
+"""Iterated local search for k-median on lists of near candidates (Martin, Otto & Felten, Complex
+Systems 1991).
 
-Centers of one neighborhood are exchanged at random, a descent follows there
-(`metricdp.kernels.near_swaps`), and the step is kept if it costs no more, or little more early on.
-What chains find is put together by parts that do not touch each other; after short chains all are
-searched together, with their centers as the only candidates. Regions far from each other are then
-searched alone, with a center more or less, and share out all centers by what they cost. Where too
-many candidates are near everybody, those take part that dual multipliers want most.
+A kick exchanges centers of one neighborhood at random, a descent follows there
+(`metricdp.kernels.near_swaps`), and the result is kept if it costs no more, or little more early
+on. Solutions of several chains are recombined by independent parts; after short chains a search
+with their centers as the only candidates follows. Regions that share no near candidate are searched
+separately with one center more or less, and all centers are allocated among them. Where too many
+candidates are near, those of least reduced cost take part.
 """
 
 from __future__ import annotations
@@ -22,45 +23,49 @@ from metricdp.kernels.near_swaps import Near, descended, kicked, state_at, trans
 from metricdp.solvers.block import TOLERANCE, Found
 from metricdp.solvers.dual_ascent import Ascent, entries_within
 from metricdp.solvers.near_lists import Costs
-from metricdp.solvers.shares import shared_out
+from metricdp.solvers.shares import allocate
 from metricdp.solvers.stopping import NEVER, Deadline
 from metricdp.threads import in_threads
 
 MOST_ENTRIES = 12_000_000
-"""Longest lists of near candidates in all: 300 MB."""
-_CORE, _CORE_WORK, _WORTH = 0.2, 250, 5e-5
-"""Where they are longer: lists of the candidates that take part, in parts of that length, and how
-often a chain looks at each entry: one ends lower than four that share the work. Another follows
-where one gained so much of the cost."""
+"""Most entries of all lists of near candidates: 300 MB."""
+_CORE, _CORE_WORK, _LEAST_GAIN = 0.2, 250, 5e-5
+"""Where lists would be longer: length of the lists of the core of candidates, as a share of that;
+how often a chain reads each entry (one ends lower than four that share the work); least relative
+gain after which another follows.
+"""
 _REACHES = (1.5, 1.25, 1.05)
-"""Multiples of the second nearest cost below which candidates are near."""
+"""Candidates are near below a multiple of the second nearest cost."""
 _FAR = 4.0
-"""What none near serves costs so many times the reach."""
-_HEATS = (0.01, 0.1, 0.04, 0.1)
-"""Mean loss that a step of each chain may make at first; the last chain has its own start, and
-in the first round the one before it as well."""
+"""Cost of a point that no near center serves, as a multiple of the reach."""
+_TEMPERATURES = (0.01, 0.1, 0.04, 0.1)
+"""Mean loss that a step of each chain may make at first. The last chain has its own start, in the
+first round also the one before it.
+"""
 _WORK = (1_000_000, 8_000, 700_000_000)
-"""Entries of a chain's lists: base, for each center, and most."""
-_REGION_HEAT, _REGION_CHAINS, _REGION_PRICE = 0.1, 2, 0.6
-"""Of a region alone: heat, chains of each number of centers in a round, and what an entry counts,
-as short lists are fast.
+"""Entries that a chain reads: base, for each center, and most."""
+_REGION_TEMPERATURE, _REGION_CHAINS, _REGION_PRICE = 0.1, 2, 0.6
+"""In a region: temperature; chains for each number of centers in a round; cost of an entry, as
+short lists are fast.
 """
 _QUICK_ENTRIES = 8_000_000
 _QUICK_WORK = 40
-"""Of a quick search: longest lists, and how often a chain looks at each entry of them."""
+"""Of a quick search: most entries of lists, and how often a chain reads each of them."""
 _SLICE = 2_000_000
-"""Entries, or all lists once, between looks at the clock; then a chain's best is crossed with where
-it is: what is only better in some places is kept there.
+"""Entries, but at least all once, between checks of the time. Then the best and the current
+solution of a chain are recombined.
 """
 _SHORT = 0.25
-"""Of the work of a chain: in the first round, the only one of a quick search; then twice as much
-each time."""
+"""Length of chains in the first round (of a quick search the only one); it doubles each round."""
 _LARGEST_REGION = 0.5
-"""Of the demand points: larger ones gain nothing by being searched alone."""
+"""Largest share of the demand points in a region: larger ones gain nothing by a search of their
+own.
+"""
 _BUDGET = 800_000_000
-_VAIN_ROUNDS = 3
-"""Entries that all chains of a thorough search look at, 20 to 30 s; rounds without improvement
-after which it ends before."""
+_STALLED_ROUNDS = 3
+"""Entries that all chains of a thorough search read, 20 to 30 s; rounds without improvement that
+end it before.
+"""
 
 
 def thorough_search(
@@ -74,10 +79,10 @@ def thorough_search(
     endless: bool = False,
     rounds: float = np.inf,
 ) -> tuple[Ints, float]:
-    """Improve rows by rounds of chains of kicks from several starts, and by what lies between them.
+    """Improve rows by rounds of chains from several starts, and by recombination of their results.
 
-    Without `endless` the search ends by itself and does not depend on the machine's speed. Where
-    even short lists of near candidates are too long (few centers of very many points), it is among
+    Unless `endless`, the search ends by itself and does not depend on the speed of the machine.
+    Where even short lists of near candidates are too long (few centers, very many points), it uses
     a core of candidates.
     """
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
@@ -85,21 +90,21 @@ def thorough_search(
     best = search.found(first)
     if k - len(fixed) < 1 or k == costs.shape[0]:
         return best[1], best[0]
-    core, again = search.core(best[1]), True
-    while core is not None and again and not deadline.over:
+    core, improving = search.core(best[1]), True
+    while core is not None and improving and not deadline.over:
         places = {"first": np.searchsorted(core, best[1]), "opened": np.searchsorted(core, fixed)}
         found = near_search(costs.among(core), rng, **places, deadline=deadline, looks=_CORE_WORK)
-        again = found is not None and (endless or found[0] < (1 - _WORTH) * best[0])
+        improving = found is not None and (endless or found[0] < (1 - _LEAST_GAIN) * best[0])
         best = best if found is None else (found[0], core[found[1]])
     if core is not None:
         return best[1], best[0]
-    search.left, most_vain = (np.inf, np.inf) if endless else (_BUDGET, _VAIN_ROUNDS)
-    vain, longer = 0, _SHORT
-    while rounds > 0 and vain < most_vain and search.left > 0 and not deadline.over:
-        found = search.round(best, rng, longer)
+    search.work_left, most_stalled = (np.inf, np.inf) if endless else (_BUDGET, _STALLED_ROUNDS)
+    stalled, length = 0, _SHORT
+    while rounds > 0 and stalled < most_stalled and search.work_left > 0 and not deadline.over:
+        found = search.round(best, rng, length)
         better = found[0] < best[0] - TOLERANCE * abs(best[0])
-        vain = 0 if better else vain + 1
-        longer *= 2
+        stalled = 0 if better else stalled + 1
+        length *= 2
         rounds -= 1
         best = min(best, found, key=lambda one: one[0])
     return best[1], best[0]
@@ -114,7 +119,7 @@ def near_search(
     deadline: Deadline = NEVER,
     looks: int = _QUICK_WORK,
 ) -> Found | None:
-    """Improve rows by a descent and a chain of kicks, so many looks at each entry: seconds for
+    """Improve rows by a descent and one chain that reads each entry `looks` times: seconds for
     100,000 points by default. None where lists are too long.
     """
     search = _Search(costs, opened, deadline)
@@ -127,57 +132,57 @@ def near_search(
 
 
 class _Search:
-    """One problem, the rows that stay and the deadline; `left`: entries that chains may look at."""
+    """Costs, fixed rows and the deadline; `work_left`: entries that chains may still read."""
 
     def __init__(self, costs: Costs, fixed: Ints, deadline: Deadline) -> None:
         self.costs = costs
         self.fixed = fixed
         self.deadline = deadline
-        self.left = np.inf
+        self.work_left = np.inf
         self.regions: list[_Region] | None = None
 
     def found(self, rows: NDArray[Any]) -> Found:
-        """Rows, the fixed ones first, and what they cost."""
+        """Rows, the fixed ones first, with their cost."""
         rows = opened_first(self.fixed, rows)
         return float(self.costs.weights @ self.costs.two_nearest(rows)[0]), rows
 
-    def round(self, best: Found, rng: np.random.Generator, longer: float) -> Found:
-        """The best of some chains, so many times as long, and of what is found between them."""
+    def round(self, best: Found, rng: np.random.Generator, length: float) -> Found:
+        """The best of some chains of this length, and of recombinations."""
         k = len(best[1])
         if self.regions:
-            return self._by_regions(best, rng)
+            return self._search_regions(best, rng)
         near = self._near(best[1])
-        starts = [best[1]] * len(_HEATS)
-        for i in (-1, -2) if longer == _SHORT else (-1,):
-            fresh = None if self.deadline.over else self.costs.fresh(k, self.fixed, rng)
-            if fresh is not None:
-                starts[i] = fresh
+        starts = [best[1]] * len(_TEMPERATURES)
+        for i in (-1, -2) if length == _SHORT else (-1,):
+            new_start = None if self.deadline.over else self.costs.new_start(k, self.fixed, rng)
+            if new_start is not None:
+                starts[i] = new_start
         if near is None:
             return min(map(self.found, starts), key=lambda one: one[0])
-        if longer > _SHORT and self.regions is None:
+        if length > _SHORT and self.regions is None:
             self.regions = _regions(near, best[1], self.fixed)
             if self.regions:
-                return self._by_regions(best, rng)
-        chains = self._chains(near, starts, rng, self._work(near, k, longer))
+                return self._search_regions(best, rng)
+        chains = self._chains(near, starts, rng, self._work(near, k, length))
         ends = sorted(map(self.found, chains), key=lambda one: one[0])
         best = ends[0]
         for _, rows in ends[1:]:
-            best = min(best, self.found(_crossed(near, best[1], rows)), key=lambda one: one[0])
+            best = min(best, self.found(_crossover(near, best[1], rows)), key=lambda one: one[0])
         union = np.unique(np.concatenate(chains))
-        if len(union) == k or longer > _SHORT or self.deadline.over:
+        if len(union) == k or length > _SHORT or self.deadline.over:
             return best
-        few = _restricted(near, union, np.arange(len(near.weights)))
+        restricted = _restrict(near, union, np.arange(len(near.weights)))
         starts = [np.searchsorted(union, best[1])] * 2
-        relinked = self._chains(few, starts, rng, self._work(few, k, longer))
+        relinked = self._chains(restricted, starts, rng, self._work(restricted, k, length))
         return min([best, *(self.found(union[rows]) for rows in relinked)], key=lambda one: one[0])
 
-    def _by_regions(self, best: Found, rng: np.random.Generator) -> Found:
-        """Chains in each region with as many centers as it has, one more and one less."""
+    def _search_regions(self, best: Found, rng: np.random.Generator) -> Found:
+        """Chains in each region, with as many centers as it has, one more and one fewer."""
         assert self.regions
         for region in self.regions:
             region.keep(np.flatnonzero(np.isin(region.sites, best[1])))
         k = len(best[1])
-        shares = shared_out([region.cost for region in self.regions], k)[1]
+        shares = allocate([region.cost for region in self.regions], k)[1]
         tasks = [
             (region, region.start(count, rng))
             for region, share in zip(self.regions, shares)
@@ -186,21 +191,23 @@ class _Search:
         ]
         each = [len(region.near.site) / len(region.near.weights) for region, _ in tasks]
         works = [_WORK[1] * entries * len(start) for entries, (_, start) in zip(each, tasks)]
-        scale = min(1.0, max(self.left, 0.0) / max(_REGION_PRICE * sum(works), 1.0))
+        scale = min(1.0, max(self.work_left, 0.0) / max(_REGION_PRICE * sum(works), 1.0))
         chains = [
-            _Chain(region.near, start, region.fixed, int(scale * work), _REGION_HEAT)
+            _Chain(region.near, start, region.fixed, int(scale * work), _REGION_TEMPERATURE)
             for (region, start), work in zip(tasks, works)
         ]
-        ends = self._ends(chains, rng)
-        self.left -= scale * _REGION_PRICE * sum(works)
+        ends = self._run_all(chains, rng)
+        self.work_left -= scale * _REGION_PRICE * sum(works)
         for (region, _), rows in zip(tasks, ends):
             region.keep(rows)
-        shares = shared_out([region.cost for region in self.regions], k)[1]
-        chosen = [one.sites[one.known[share]] for one, share in zip(self.regions, shares)]
+        shares = allocate([region.cost for region in self.regions], k)[1]
+        chosen = [one.sites[one.best_rows[share]] for one, share in zip(self.regions, shares)]
         return min(best, self.found(np.concatenate(chosen)), key=lambda one: one[0])
 
     def core(self, rows: Ints) -> Ints | None:
-        """These rows and those that are wanted most, ascending, where lists of all are too long."""
+        """These rows and those of least reduced cost, ascending, where lists of all would be too
+        long; else None.
+        """
         m, n = self.costs.shape
         if m * n <= MOST_ENTRIES or self.deadline.over or (self.costs.weights < 0).any():
             return None
@@ -211,14 +218,14 @@ class _Search:
         return np.union1d(rows, ascent.core(count))
 
     def _reach(self, rows: Ints, times: float) -> Floats:
-        """What is near costs less."""
+        """Costs (n_demand,) below which candidates are near."""
         second = self.costs.two_nearest(rows)[1]
         reach: Floats = times * second + second.mean() / 4
         reach[self.costs.weights < 0] = np.inf
         return reach
 
     def _near(self, rows: Ints, most: int = MOST_ENTRIES) -> Near | None:
-        """Lists of what is near where these rows are the centers."""
+        """Lists of near candidates when these rows are the centers."""
         weights = self.costs.weights
         for times in _REACHES:
             reach = self._reach(rows, times)
@@ -231,41 +238,44 @@ class _Search:
                 return Near(*lists, *by_site, weights, _FAR * reach)
         return None
 
-    def _work(self, near: Near, k: int, longer: float) -> int:
-        """Entries that a chain looks at."""
+    def _work(self, near: Near, k: int, length: float) -> int:
+        """Entries that a chain reads."""
         each = len(near.site) // (len(near.site_start) - 1) + 1
         work = min(_WORK[0] + _WORK[1] * each * (k - len(self.fixed)), _WORK[2])
-        return int(min(longer * work, max(self.left, 0) / len(_HEATS)))
+        return int(min(length * work, max(self.work_left, 0) / len(_TEMPERATURES)))
 
     def _chains(
         self, near: Near, starts: list[Ints], rng: np.random.Generator, work: int
     ) -> list[Ints]:
-        """The best rows of chains from each start, each of its own heat, so much work each."""
-        self.left -= work * len(starts)
+        """The best rows of a chain from each start, each with its temperature and `work`."""
+        self.work_left -= work * len(starts)
         fixed = len(self.fixed)
-        heats = zip(starts, _HEATS)
-        return self._ends([_Chain(near, rows, fixed, work, heat) for rows, heat in heats], rng)
+        temperatures = zip(starts, _TEMPERATURES)
+        return self._run_all(
+            [_Chain(near, rows, fixed, work, temperature) for rows, temperature in temperatures],
+            rng,
+        )
 
-    def _ends(self, chains: list[_Chain], rng: np.random.Generator) -> list[Ints]:
-        """The best rows of chains, side by side."""
+    def _run_all(self, chains: list[_Chain], rng: np.random.Generator) -> list[Ints]:
+        """The best rows of chains, in parallel."""
         coins = rng.integers(0, 2**63, len(chains)).astype(np.uint64)
         orders = [rng.permutation(len(chain.near.site_start) - 1) for chain in chains]
         ends = [chain.rows for chain in chains]
 
         def run(i: int) -> None:
-            ends[i] = self._end(chains[i], coins[i : i + 1], orders[i])
+            ends[i] = self._run_chain(chains[i], coins[i : i + 1], orders[i])
 
         in_threads(run, range(len(chains)))
         return ends
 
-    def _end(self, chain: _Chain, coins: NDArray[np.uint64], order: Ints) -> Ints:
-        near, rows, fixed, work, heat = chain
+    def _run_chain(self, chain: _Chain, coins: NDArray[np.uint64], order: Ints) -> Ints:
+        near, rows, fixed, work, temperature = chain
         state, cost = state_at(near, rows, fixed)
         space = workspace(len(order), len(rows))
         if self.deadline.over:
             return rows
         cost = descended(near, state, space, order, cost, TOLERANCE)
-        warm = heat * abs(cost) / len(rows)
+        warm = temperature * abs(cost) / len(rows)
         best = state.centers.copy()
         least = cost
         effort = np.array([0, 0, work])
@@ -275,7 +285,7 @@ class _Search:
             cost, least = kicked(
                 near, state, space, fixed, coins, effort, warm, cost, TOLERANCE, best, least
             )
-            mixed = _crossed(near, best, state.centers)
+            mixed = _crossover(near, best, state.centers)
             better = state_at(near, mixed, 0)[1]
             if better < least:
                 best, least = mixed.astype(np.int32), better
@@ -283,46 +293,46 @@ class _Search:
 
 
 class _Chain(NamedTuple):
-    """Kicks on lists from rows on, the first `fixed` of which stay: entries to look at, heat."""
+    """A chain from `rows`, the first `fixed` of which stay; `work`: entries to read."""
 
     near: Near
     rows: Ints
     fixed: int
     work: int
-    heat: float
+    temperature: float
 
 
 class _Region:
-    """What shares no near candidate with the rest.
+    """Demand points and candidates that share no near pair with the rest.
 
-    `near`: its lists; `sites`: its candidates, the first `fixed` of them stay; `known`: the best
-    rows found, by their number, and what they `cost`, infinite where there are none.
+    `near`: its lists; `sites`: its candidates, the first `fixed` of which stay; `best_rows`: by
+    their number, with `cost`, infinite where there are none.
     """
 
     def __init__(self, near: Near, sites: Ints, fixed: int) -> None:
         self.near, self.sites, self.fixed = near, sites, fixed
-        self.known: dict[int, Ints] = {}
+        self.best_rows: dict[int, Ints] = {}
         self.cost = np.full(len(sites) + 1, np.inf)
 
     def keep(self, rows: Ints) -> None:
-        """Take note of rows, the fixed ones first, if they are the best of so many."""
+        """Keep these rows, the fixed ones first, if they are the best of their number."""
         cost = float(state_at(self.near, rows, 0)[1])
         if cost < self.cost[len(rows)]:
             self.cost[len(rows)] = cost
-            self.known[len(rows)] = rows
+            self.best_rows[len(rows)] = rows
 
     def start(self, count: int, rng: np.random.Generator) -> Ints:
-        """The best rows of a number, or some with a center more or less."""
-        if count in self.known:
-            return self.known[count]
-        rows = self.known[count + 1 if count + 1 in self.known else count - 1]
+        """The best rows of a number, or those of one center more or fewer, changed."""
+        if count in self.best_rows:
+            return self.best_rows[count]
+        rows = self.best_rows[count + 1 if count + 1 in self.best_rows else count - 1]
         if len(rows) > count:
             return np.delete(rows, rng.integers(self.fixed, len(rows)))
         return np.r_[rows, rng.choice(np.setdiff1d(np.arange(len(self.sites)), rows))]
 
 
 def _regions(near: Near, rows: Ints, fixed: Ints) -> list[_Region]:
-    """Regions around these rows, if none has most of the demand points."""
+    """The regions around these rows; none if one has most of the demand points."""
     n, m = len(near.weights), len(near.site_start) - 1
     owner = np.repeat(np.arange(n), np.diff(near.start))
     state = state_at(near, rows, 0)[0]
@@ -338,13 +348,13 @@ def _regions(near: Near, rows: Ints, fixed: Ints) -> list[_Region]:
         sites = np.flatnonzero(label[n:] == one)
         own = np.isin(sites, fixed)
         sites = np.r_[sites[own], sites[~own]]
-        few = _restricted(near, sites, np.flatnonzero(label[:n] == one))
-        regions.append(_Region(few, sites, int(np.count_nonzero(own))))
+        restricted = _restrict(near, sites, np.flatnonzero(label[:n] == one))
+        regions.append(_Region(restricted, sites, int(np.count_nonzero(own))))
     return regions
 
 
-def _restricted(near: Near, rows: Ints, demand: Ints) -> Near:
-    """The problem with some of the candidates and demand points only, the latter ascending."""
+def _restrict(near: Near, rows: Ints, demand: Ints) -> Near:
+    """The lists of these candidates and demand points (ascending) alone."""
     number = np.full(len(near.site_start) - 1, -1, np.int32)
     number[rows] = np.arange(len(rows), dtype=np.int32)
     n = len(near.weights)
@@ -355,12 +365,12 @@ def _restricted(near: Near, rows: Ints, demand: Ints) -> Near:
     return Near(*lists, *transposed(*lists, len(rows)), near.weights[demand], near.far[demand])
 
 
-def _crossed(near: Near, first: Ints, second: Ints) -> Ints:
-    """The first rows, ascending, with what is better of the second where that is independent.
+def _crossover(near: Near, first: Ints, second: Ints) -> Ints:
+    """The first rows, ascending, with those parts of the second that are better.
 
-    Rows that only one of them has are of one part if they serve the same demand point, each in its
-    own solution; a part is taken from either as a whole (partition crossover: Whitley, Hains &
-    Howe, GECCO 2009). What a mixture costs is at most what its parts cost.
+    Rows that only one solution has are in one part if both solutions serve some demand point by
+    them. Each part is taken from either solution as a whole (partition crossover: Whitley, Hains &
+    Howe, GECCO 2009); the result costs at most what its parts cost.
     """
     a, b = state_at(near, first, 0)[0], state_at(near, second, 0)[0]
     m = len(a.slot)
@@ -375,19 +385,19 @@ def _crossed(near: Near, first: Ints, second: Ints) -> Ints:
     gain = np.bincount(part[np.where(right, from_b, from_a)], change, count).astype(np.float64)
     sign = np.where(b.slot >= 0, 1, -1) * differs
     size = np.bincount(part, sign, count).astype(np.int64)
-    swapped = differs & _balanced(gain, size)[part]
+    swapped = differs & _balanced_parts(gain, size)[part]
     return np.flatnonzero((a.slot >= 0) != swapped)
 
 
-def _balanced(change: Floats, size: Ints) -> Bools:
-    """Parts of the least change in all among those whose sizes add up to nothing."""
+def _balanced_parts(change: Floats, size: Ints) -> Bools:
+    """The parts of least total change whose sizes sum to zero."""
     taken = (size == 0) & (change < 0)
     some = np.flatnonzero(size)
     costs: list[Floats] = []
-    for part in some:  # at 0 what has fewer centers, left or taken
+    for part in some:  # index: centers beyond the smaller choice
         costs.append(np.full(abs(size[part]) + 1, np.inf))
         costs[-1][max(-size[part], 0)] = 0.0
         costs[-1][max(size[part], 0)] = change[part]
-    shares = shared_out(costs, -int(size[size < 0].sum()))[1]
+    shares = allocate(costs, -int(size[size < 0].sum()))[1]
     taken[some] = np.array(shares, np.int64) == np.maximum(size[some], 0)
     return taken

@@ -1,13 +1,13 @@
-"""Proofs by parts: what is left of a problem often falls into parts that share only the number of
-centers.
+"""Exact k-median by independent parts that share only the number of centers.
 
-Candidates and demand points joined by no pair (`metricdp.solvers.dual_ascent.Ascent`, ``narrow``)
-are independent. With ``F[c, q]`` the least cost of part c with q centers, a better solution costs
-at least the minimum of the sum of ``F[c, q[c]]`` over all ways to share out k. Bounds replace F,
-and only values that the cheapest way uses are made exact. Whole costs are rounded up part by part.
+Parts are the connected components of the pairs left (`metricdp.solvers.dual_ascent.Ascent`,
+``narrow``). With ``F[c, q]`` the least cost of part c with q centers, a better solution costs at
+least the minimum of the sum of ``F[c, q[c]]`` over all allocations of k. Lower bounds replace F,
+and only those that the cheapest allocation uses are made exact. Integer costs are rounded up part
+by part.
 
-One program with a price t for every open row bounds all q: without a choice below V, ``F[c, q] >= V
-- t * q``. What a single q lacks above this convex hull is left to a program or branches of its own.
+One program with a price t for every open row bounds all q: if no choice costs less than V, ``F[c,
+q] >= V - t * q``. Where F is not convex, a single q needs a program or branches of its own.
 """
 
 from __future__ import annotations
@@ -23,77 +23,85 @@ from metricdp.kernels.dual_ascent import cheapest
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
 from metricdp.solvers.level_programs import TRUST, Found
-from metricdp.solvers.part import Part, Settle
-from metricdp.solvers.shares import room, shared_out
+from metricdp.solvers.part import Part, Prove
+from metricdp.solvers.shares import allocate, budgets
 
 _SECONDS = 5.0
 _SHARE = 0.05
-"""Least seconds of a first attempt, and share of the time left; doubled each time."""
-_MOST_AT_ONCE = 0.8
-"""Of the time that is left, for programs of all numbers of centers together."""
+"""Least seconds of a first attempt, and as a share of the time left; doubled each time."""
+_ALL_SHARE = 0.8
+"""Share of the time left for programs that bound all numbers of centers."""
 _WHOLE_PRICE = 0.05
-"""Where costs are whole numbers, so is a price that is so near to one."""
+"""With integer costs, a price so near to an integer is rounded."""
 
 
-def cheapest_of_parts(ascent: Ascent, settle: Settle, at_hand: Ints | None = None) -> Found:
-    """The best rows within the target of a narrowed ascent, by the least costs of its parts."""
-    places = _places(ascent)
-    k = ascent.k - int(np.count_nonzero(ascent.must))
-    if places is None or k < 0:
+def cheapest_of_parts(ascent: Ascent, prove: Prove, known_rows: Ints | None = None) -> Found:
+    """The best rows within the target of a narrowed ascent (None: none found), and a lower
+    bound.
+    """
+    components = _components(ascent)
+    k = ascent.k - int(np.count_nonzero(ascent.required))
+    if components is None or k < 0:
         return None, np.inf
-    if at_hand is not None:
-        for place in places:
-            place.part.keep(np.flatnonzero(np.isin(ascent.rows[place.rows], at_hand)))
+    if known_rows is not None:
+        for component in components:
+            component.part.keep(np.flatnonzero(np.isin(ascent.rows[component.rows], known_rows)))
     price = _price(ascent)
-    alone = sum(place.part.size > 0 for place in places) == 1
-    for place in places:
-        place.part.asked = alone
-        place.part.tries += alone
+    alone = sum(component.part.size > 0 for component in components) == 1
+    for component in components:
+        component.part.all_improved = alone
+        component.part.tries += alone
     while True:
         seconds = np.inf if alone else max(_SECONDS, _SHARE * ascent.deadline.left)
-        lower = [place.part.lower for place in places]
-        value, shares = shared_out(lower, k)
+        lower = [component.part.lower for component in components]
+        value, shares = allocate(lower, k)
         if value > ascent.target:
             return None, np.inf
-        known, cost = _best_known(places, ascent, k)
-        open_ = [i for i, place in enumerate(places) if not place.part.exact[shares[i]]]
-        if not open_ or ascent.deadline.over or cost <= value * (1 + 2 * TRUST):
-            return known, value
-        i = min(open_, key=lambda i: places[i].part.turn(shares[i]))
-        part, q = places[i].part, shares[i]
-        most = room(lower, i, k, ascent.target)
-        if part.tries[q] and not part.asked:
-            waiting = [places[j].part for j in open_]
-            share = _MOST_AT_ONCE * part.size / sum(one.size for one in waiting if not one.asked)
-            part.ask_all(price, most, ascent.deadline, max(share * ascent.deadline.left, seconds))
+        rows, cost = _best_combination(components, ascent, k)
+        inexact = [
+            i for i, component in enumerate(components) if not component.part.exact[shares[i]]
+        ]
+        if not inexact or ascent.deadline.over or cost <= value * (1 + 2 * TRUST):
+            return rows, value
+        i = min(inexact, key=lambda i: components[i].part.priority(shares[i]))
+        part, q = components[i].part, shares[i]
+        budget = budgets(lower, i, k, ascent.target)
+        if part.tries[q] and not part.all_improved:
+            candidates = [components[j].part for j in inexact]
+            share = (
+                _ALL_SHARE * part.size / sum(one.size for one in candidates if not one.all_improved)
+            )
+            part.improve_all(
+                price, budget, ascent.deadline, max(share * ascent.deadline.left, seconds)
+            )
         else:
-            part.ask(q, float(most[q]), settle, ascent.deadline, seconds)
+            part.improve(q, float(budget[q]), prove, ascent.deadline, seconds)
 
 
 def _price(ascent: Ascent) -> float:
-    """What one center more or less is worth by the multipliers."""
-    forced = int(np.count_nonzero(ascent.must))
-    worth = -np.sort(ascent.reduced(ascent.best)[~ascent.must])
+    """What one center more or less is worth, by the multipliers."""
+    forced = int(np.count_nonzero(ascent.required))
+    worth = -np.sort(ascent.reduced(ascent.best)[~ascent.required])
     if len(worth) == 0:
         return 0.0
     near = worth[[max(ascent.k - forced - 1, 0), min(ascent.k - forced, len(worth) - 1)]]
-    whole = np.rint(near.mean())
-    close = near[1] - _WHOLE_PRICE <= whole <= near[0] + _WHOLE_PRICE
-    return float(whole if ascent.whole and close else near.mean())
+    rounded = np.rint(near.mean())
+    close = near[1] - _WHOLE_PRICE <= rounded <= near[0] + _WHOLE_PRICE
+    return float(rounded if ascent.integral and close else near.mean())
 
 
-class Place(NamedTuple):
-    """Where a part is: the rows of the ascent that are its rows, in its order."""
+class Component(NamedTuple):
+    """A part, and the rows of the ascent that its rows are."""
 
     part: Part
     rows: Ints
 
 
-def _places(ascent: Ascent) -> list[Place] | None:
+def _components(ascent: Ascent) -> list[Component] | None:
     """The independent parts; None if a demand point cannot be served."""
     beyond = ascent.beyond.copy()
-    cheapest(*ascent.entries, np.flatnonzero(ascent.must), beyond)
-    free = np.flatnonzero(~ascent.must)
+    cheapest(*ascent.entries, np.flatnonzero(ascent.required), beyond)
+    free = np.flatnonzero(~ascent.required)
     entries = ascent.entries.among(free, beyond, np.zeros(len(free)))
     m, n = len(free), len(beyond)
     row = entries.row
@@ -102,25 +110,29 @@ def _places(ascent: Ascent) -> list[Place] | None:
     alone = np.bincount(label, minlength=count) == 1
     if np.isinf(beyond[alone[label[m:]]]).any():
         return None
-    label = np.where(alone[label], count, label)  # those that share nothing at all are one part
+    label = np.where(alone[label], count, label)  # all that is joined to nothing is one part
     number = np.empty(n, np.int32)
-    places: list[Place] = []
+    components: list[Component] = []
     for one in np.unique(label):
         rows = np.flatnonzero(label[:m] == one)
         clients = np.flatnonzero(label[m:] == one)
         number[clients] = np.arange(len(clients))
         own = entries.among(rows)
         own = Entries(own.start, number[own.client], own.cost)
-        part = Part(len(rows), own, beyond[clients], ascent.best[clients], ascent.whole)
-        places.append(Place(part, free[rows]))
-    return places
+        part = Part(len(rows), own, beyond[clients], ascent.best[clients], ascent.integral)
+        components.append(Component(part, free[rows]))
+    return components
 
 
-def _best_known(places: list[Place], ascent: Ascent, k: int) -> tuple[Ints | None, float]:
-    """Rows of the cheapest combination found, and its cost, within the target."""
+def _best_combination(
+    components: list[Component], ascent: Ascent, k: int
+) -> tuple[Ints | None, float]:
+    """Rows of the cheapest allocation among solutions found, and its cost, within the target."""
     within = ascent.target * (1 + 2 * TRUST)
-    value, shares = shared_out([place.part.known for place in places], k)
+    value, shares = allocate([component.part.best for component in components], k)
     if value > within:
         return None, np.inf
-    chosen = [place.rows[place.part.found[q]] for place, q in zip(places, shares)]
-    return ascent.rows[np.concatenate([np.flatnonzero(ascent.must), *chosen])], value
+    chosen = [
+        component.rows[component.part.best_rows[q]] for component, q in zip(components, shares)
+    ]
+    return ascent.rows[np.concatenate([np.flatnonzero(ascent.required), *chosen])], value

@@ -23,7 +23,7 @@ def least(block, weights, k, opened=()):
 
 
 def proven(block, weights, rows, opened=NONE, deadline=NEVER):
-    return judged_on_block(block, weights, rows, opened, exact.settled, deadline)
+    return judged_on_block(block, weights, rows, opened, exact.prove, deadline)
 
 
 @settings(max_examples=30)
@@ -118,7 +118,7 @@ def test_costs_that_are_no_integers_are_proven_by_a_glance(monkeypatch):
     def at_length(*args):
         raise AssertionError("a glance is enough")
 
-    monkeypatch.setattr("metricdp.solvers.exact.settled", at_length)
+    monkeypatch.setattr("metricdp.solvers.exact.prove", at_length)
     plan = mdp.k_median(table, k=4, exact=True)
     assert plan.gap == 0 and plan.cost >= plan.lower_bound > plan.cost * (1 - 2e-9)
     assert plan.cost == pytest.approx(mdp.solve(table, mdp.objectives.KMedian(4)).value)
@@ -128,7 +128,7 @@ def test_what_a_bound_proves_is_not_searched_for_again(monkeypatch):
     points = np.random.default_rng(4).random((40, 2))
     metric = mdp.EuclideanMetric(points)
     best = mdp.k_median(metric, k=4, exact=True, time_limit=60)
-    monkeypatch.setattr(exact, "settled", lambda *_: pytest.fail("searched again"))
+    monkeypatch.setattr(exact, "prove", lambda *_: pytest.fail("searched again"))
     quick = mdp.k_median(metric, k=4, exact=True)
     assert quick.gap == best.gap == 0
     assert quick.certificate.cost == pytest.approx(best.certificate.cost)

@@ -53,7 +53,7 @@ def test_parts_find_what_swaps_do_not_and_ends_by_itself():
 
 @pytest.mark.parametrize("opened", [[], [3, 70]])
 def test_towns_far_apart_share_out_centers(opened, monkeypatch):
-    monkeypatch.setattr(neighborhoods, "_HEATS", (0.0,))
+    monkeypatch.setattr(neighborhoods, "_TEMPERATURES", (0.0,))
     rng = np.random.default_rng(2)
     middles = 1e5 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
     points = np.concatenate([at + rng.integers(0, 300, (25, 2)) for at in middles])
@@ -69,7 +69,7 @@ def test_towns_far_apart_share_out_centers(opened, monkeypatch):
     assert sorted(np.concatenate([region.sites for region in regions])) == list(range(100))
     search.regions = regions
     for _ in range(6):
-        found = search._by_regions(best, rng)
+        found = search._search_regions(best, rng)
         assert found[0] <= best[0]
         best = found
     assert len(np.unique(best[1])) == 18
@@ -90,7 +90,7 @@ def test_a_town_of_one_center_is_searched_too():
     best = search.found(np.r_[0:4, 25:29, 50:54, 75 + small.argmax()])
     search.regions = neighborhoods._regions(search._near(best[1]), best[1], best[1][:0])
     assert len(search.regions) == 4
-    rows = search._by_regions(best, np.random.default_rng(0))[1]
+    rows = search._search_regions(best, np.random.default_rng(0))[1]
     assert rows[rows >= 75].tolist() == [75 + small.argmin()]
 
 

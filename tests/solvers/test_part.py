@@ -22,26 +22,26 @@ def test_a_price_bounds_all_numbers_of_centers_at_once(seed, whole, spare):
     before = part.lower.copy()
     room = best + spare - 10.0
     room[0] = -np.inf
-    part.ask_all(price, room, NEVER, np.inf)
+    part.improve_all(price, room, NEVER, np.inf)
     assert (part.lower >= before).all()
     reached = np.minimum(best, np.where(whole, np.floor(room) + 1, room))
     assert (part.lower[1:] <= np.maximum(best, reached)[1:] * (1 + 1e-12)).all()
-    for number, rows in part.found.items():
+    for number, rows in part.best_rows.items():
         assert part.cost(rows) >= best[number] * (1 - 1e-12)
         if part.exact[number]:
             assert part.lower[number] == pytest.approx(best[number], rel=1e-6)
     if spare > 10 and part.size <= level_programs.MOST_PAIRS:
-        assert part.found
+        assert part.best_rows
 
 
 def test_what_a_search_finds_is_kept_with_its_cost():
     block = towns(5, True)
     part = Part(10, listed(block), np.full(15, np.inf), np.full(15, 40.0), True)
     for q in (0, 3, 5, 10):
-        part._search(q)
-    assert sorted(part.found) == [3, 5]
-    assert part.known[3] == least(block, 3)
-    assert part.known[5] == block[part.found[5]].min(axis=0).sum()
+        part._local_search(q)
+    assert sorted(part.best_rows) == [3, 5]
+    assert part.best[3] == least(block, 3)
+    assert part.best[5] == block[part.best_rows[5]].min(axis=0).sum()
     gaps = Part(2, listed(np.eye(2) + 1), np.array([1.5, np.inf]), np.ones(2), False)
-    gaps._search(1)
-    assert gaps.known[1] == 2.5
+    gaps._local_search(1)
+    assert gaps.best[1] == 2.5

@@ -12,7 +12,7 @@ from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
 from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.part import Part
-from metricdp.solvers.shares import room, shared_out
+from metricdp.solvers.shares import allocate, budgets
 from metricdp.solvers.stopping import NEVER, Deadline
 
 
@@ -53,7 +53,7 @@ def test_groups_are_settled_one_by_one(seed, whole, n_fixed):
         assert best >= ascent.target
         return
     ascent.narrow()
-    chosen, bound = parts.cheapest_of_parts(ascent, exact._settled_part)
+    chosen, bound = parts.cheapest_of_parts(ascent, exact._prove_part)
     if chosen is None:
         assert bound == np.inf
         assert best == pytest.approx(given_cost)
@@ -72,8 +72,8 @@ def test_bounds_of_a_part_hold_for_every_number_of_centers(seed, whole):
     if ascent.bound > ascent.target:
         return
     ascent.narrow()
-    for part, rows in parts._places(ascent):
-        assert not ascent.must[rows].any()
+    for part, rows in parts._components(ascent):
+        assert not ascent.required[rows].any()
         known = np.full((part.m, len(part.beyond)), np.inf)
         start, client, cost = part.entries
         for i in range(len(known)):
@@ -90,11 +90,11 @@ def test_centers_are_shared_out_as_by_trying_all_ways(values):
     for k in range(sum(len(lower) - 1 for lower in values) + 1):
         ways = [ways for ways in np.ndindex(*[len(lower) for lower in values]) if sum(ways) == k]
         sums = {way: sum(lower[q] for lower, q in zip(values, way)) for way in ways}
-        value, shares = shared_out(known, k)
+        value, shares = allocate(known, k)
         assert value == min(sums.values()) == sums[tuple(shares)]
         for i, q in enumerate(shares):
             rest = min(s - values[i][q] for way, s in sums.items() if way[i] == q)
-            assert room(known, i, k, 90.0)[q] == 90.0 - rest
+            assert budgets(known, i, k, 90.0)[q] == 90.0 - rest
 
 
 def test_without_time_the_bound_is_below_the_best():
@@ -102,7 +102,7 @@ def test_without_time_the_bound_is_below_the_best():
     ascent = narrowed(block, np.array([0, 3, 6, 1]), np.empty(0, np.int64), True)
     ascent.narrow()
     ascent.deadline = Deadline(0.0)
-    chosen, bound = parts.cheapest_of_parts(ascent, exact._settled_part)
+    chosen, bound = parts.cheapest_of_parts(ascent, exact._prove_part)
     assert chosen is None
     assert bound <= least(block, 4)
 
@@ -113,8 +113,8 @@ def test_parts_of_what_is_at_hand_go_with_what_is_better_elsewhere(monkeypatch):
     ascent = narrowed(block, np.array([0, 3, 6, 1, 2]), np.empty(0, np.int64), True)
     ascent.narrow()
     ascent.deadline = Deadline(0.0)
-    monkeypatch.setattr(Part, "_search", lambda self, q: None)
-    chosen, bound = parts.cheapest_of_parts(ascent, exact._settled_part, good)
+    monkeypatch.setattr(Part, "_local_search", lambda self, q: None)
+    chosen, bound = parts.cheapest_of_parts(ascent, exact._prove_part, good)
     assert sorted(chosen) == sorted(good)
     assert bound <= block[good].min(axis=0).sum()
 
@@ -124,10 +124,10 @@ def test_rows_that_are_open_in_any_case_join_nothing():
     ascent = narrowed(block, np.array([0, 3, 6, 1]), np.empty(0, np.int64), True)
     ascent.target = np.inf
     ascent.entries = listed(block[ascent.rows])
-    assert len(parts._places(ascent)) == 1
-    ascent.must[:] = np.isin(ascent.rows, [0, 3, 6])
-    found = parts._places(ascent)
-    assert not any(ascent.must[rows].any() for _, rows in found)
+    assert len(parts._components(ascent)) == 1
+    ascent.required[:] = np.isin(ascent.rows, [0, 3, 6])
+    found = parts._components(ascent)
+    assert not any(ascent.required[rows].any() for _, rows in found)
     served = block[[0, 3, 6]].min(axis=0)
     assert sum(part.beyond.sum() for part, _ in found) == served.sum()
 
@@ -153,7 +153,7 @@ def test_parts_that_are_alike_are_settled(seed):
             if sum(shares) == 7 and min(shares) > 0
         )
     )
-    chosen, bound = parts.cheapest_of_parts(ascent, exact._settled_part)
+    chosen, bound = parts.cheapest_of_parts(ascent, exact._prove_part)
     assert differing.rows == len(ascent.rows)
     if chosen is None:
         assert bound == np.inf

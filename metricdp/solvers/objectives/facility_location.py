@@ -152,7 +152,7 @@ class _Ascent(Ascent):
         self, multipliers: Floats, rows: Ints | None = None
     ) -> tuple[float, Floats, Ints]:
         worth = self.reduced(multipliers, rows) + self.prices
-        chosen = np.flatnonzero(self.must | (worth < 0))
+        chosen = np.flatnonzero(self.required | (worth < 0))
         total, gain = float(multipliers.sum()), float(worth[chosen].sum())
         size = total + float(self.prices.sum()) - float(np.minimum(worth, 0.0).sum())
         error = (len(multipliers) + len(worth) + 4) * np.finfo(float).eps * size
@@ -161,8 +161,8 @@ class _Ascent(Ascent):
     def shrink(self) -> None:
         """Fix rows that must be open, drop rows that must be closed."""
         value, worth, _ = self._evaluate(self.best)
-        self.must |= value - worth > self.upper
-        kept = self.must | (value + worth <= self.upper)
+        self.required |= value - worth > self.upper
+        kept = self.required | (value + worth <= self.upper)
         self.prices = self.prices[kept]
         self.keep(kept)
 
@@ -178,7 +178,7 @@ class OpeningSearch:
         self.deadline, self.rng = instance.deadline, np.random.default_rng(instance.seed)
         self.best, self.upper, self.lower = fixed, np.inf, 0.0
         self.rows = np.arange(len(prices))
-        self.must = np.isin(self.rows, fixed)
+        self.required = np.isin(self.rows, fixed)
 
     def run(self) -> None:
         """Local search, dual ascent, then branch and bound or HiGHS on what is left."""
@@ -262,7 +262,7 @@ class OpeningSearch:
         ascent.climb(served[min(1, len(served) - 1)], _STEPS, patience=_PATIENCE)
         ascent.shrink()
         self.lower = max(self.lower, min(ascent.bound, self.upper))
-        self.rows, self.must = ascent.rows, ascent.must
+        self.rows, self.required = ascent.rows, ascent.required
         return ascent.entries
 
     def _branch_and_bound(self, entries: Entries) -> None:
@@ -278,7 +278,7 @@ class OpeningSearch:
         left = _BRANCH_WORK // len(cost)
         while self.lower < self.upper * (1 - _EQUAL):
             target, proven = self._next_target(float(least.sum()), most)
-            state = branches(near, np.flatnonzero(self.must))
+            state = branches(near, np.flatnonzero(self.required))
             while state.at[0] >= 0 and left > 0 and not self.deadline.over:
                 left -= search_branches(near, state, least, target, _BRANCHES_A_CHECK)
                 self.deadline.tell(self.upper, self.lower)
@@ -307,13 +307,13 @@ class OpeningSearch:
 
     def _integer_program(self, entries: Entries) -> None:
         """HiGHS on the rows left; required rows serve at their cheapest cost."""
-        own, must, free = self.prices[self.rows], self.must, np.flatnonzero(~self.must)
+        own, required, free = self.prices[self.rows], self.required, np.flatnonzero(~self.required)
         safe = np.full(self.costs.shape[1], np.inf)
-        cheapest(*entries, np.flatnonzero(must), safe)
+        cheapest(*entries, np.flatnonzero(required), safe)
         entries = entries.among(free, safe, np.zeros(len(free)))
         if len(entries.cost) > _PROGRAM_PAIRS:
             return
-        paid, none = float(own[must].sum()), np.zeros(len(free), bool)
+        paid, none = float(own[required].sum()), np.zeros(len(free), bool)
         question = CheapestRows(
             entries, safe, none, 0, len(free), self.upper - paid, price=own[free]
         )
@@ -321,10 +321,10 @@ class OpeningSearch:
         if len(entries.cost):
             with Deadline(min(_SECONDS, max(self.deadline.left, 0.0))) as limit:
                 chosen, bound = answered(question, limit)
-        elif must.any():
+        elif required.any():
             chosen = free[:0]
         if chosen is not None:
-            sites = np.union1d(self.rows[must], self.rows[free[chosen]])
+            sites = np.union1d(self.rows[required], self.rows[free[chosen]])
             cost = float(self.costs[sites].min(axis=0).sum() + self.prices[sites].sum())
             if cost < self.upper * (1 - 1e-12):
                 self.best, self.upper = sites, cost
