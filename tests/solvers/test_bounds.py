@@ -258,7 +258,7 @@ def test_lists_that_keep_multipliers_low_are_made_longer(monkeypatch):
     monkeypatch.setattr(dual_ascent, "_ENOUGH", 0)
     monkeypatch.setattr(dual_ascent.Ascent, "branch", lambda ascent: (None, ascent.bound))
     bound = mdp.k_median(metric, k=5, certificate=True).lower_bound
-    monkeypatch.setattr(dual_ascent, "_ROOM", 0.0)
+    monkeypatch.setattr(dual_ascent, "_LONGER_REACH", 0.0)
     without = mdp.k_median(metric, k=5, certificate=True).lower_bound
     assert without < bound <= found.lower_bound * (1 + 1e-6)
     assert bound > 0.98 * found.lower_bound

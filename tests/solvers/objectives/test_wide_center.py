@@ -65,8 +65,8 @@ def test_exchanges_reach_scattered_demand_too():
     search = wide_center.WideSearch(instance_of(metric, np.ones(len(metric))), everywhere, 5)
     search._end = np.inf
     radius = search.lists.radius = 1.3 * mdp.solve(metric, o.PCenter(5)).value
-    search._list([0, 100])
-    search._scatter()
+    search._add_lists([0, 100])
+    search._add_extra_clients()
     sites = search._cover(radius, np.arange(5))
-    assert len(search._thin) > 50
-    assert (differing[sites][:, search._thin].min(axis=0) <= radius).all()
+    assert len(search._extra) > 50
+    assert (differing[sites][:, search._extra].min(axis=0) <= radius).all()
