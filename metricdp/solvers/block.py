@@ -1,4 +1,6 @@
-"""k-median on a block of costs: swap local search from many recombined starts."""
+"""k-median on a block of costs: swap local search from many starts, recombined by path-
+relinking.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,16 @@ from metricdp.threads import in_threads
 
 TOLERANCE = 1e-9
 _WORK = 98_000_000
-_FEWEST = 3
-_MOST = 128
-"""Entries that all starts of a default search may have together, beside so many starts, and most:
-with 19 million entries eight end as low as three that began on a sample did, in .9 of their time.
+_FEWEST_STARTS = 3
+_MOST_STARTS = 128
+"""Entries that all starts of a default search read together, with at least and at most so many
+starts: with 19 million entries eight end as low as three that began on a sample did, in .9 of their
+time.
 """
 _ELITE = 16
-_IN_VAIN = 2  # generations without a gain: time against the last of the cost
+_STALLED_GENERATIONS = 2  # generations without a gain: time against the last of the cost
 _SLICE = 200_000_000
-"""Entries that swaps renew between two looks at the clock."""
+"""Entries that swaps update between checks of the time."""
 
 Found = tuple[float, Ints]
 
@@ -41,20 +44,20 @@ def block_search(
     opened: Ints | None = None,
     deadline: Deadline = NEVER,
 ) -> tuple[Ints, float]:
-    """Best of several local searches and, from four starts on, of what lies between their results.
+    """Best of several local searches; from four starts on their results are recombined.
 
     A local optimum of single swaps costs at most 5 times the optimum for non-negative weights (Arya
     et al., SICOMP 2004); within a percent in practice. O(n_candidates · n_demand) a pass, usually 3
-    to 6 passes. Results are recombined by path-relinking in an elite pool, as in the hybrid
-    heuristic of Resende & Werneck (J. Heuristics 2004): all 40 OR-Library instances are solved to
-    optimality by default. Each start has a thread; the result does not depend on their number.
+    to 6 passes. An elite pool is recombined by path-relinking, as in the hybrid heuristic of
+    Resende & Werneck (J. Heuristics 2004): all 40 OR-Library instances are solved to optimality by
+    default. Each start has a thread; the result does not depend on their number.
     """
     kind = np.float32 if block.dtype == np.float32 else np.float64
     block, weights = np.ascontiguousarray(block, kind), np.asarray(weights, np.float64)
     fixed = np.unique([] if opened is None else opened).astype(np.int64)
     search = _BlockSearch(block, weights, k, fixed, rng, deadline)
     if starts is None:
-        starts = min(_FEWEST + _WORK // max(block.size, 1), _MOST)
+        starts = min(_FEWEST_STARTS + _WORK // max(block.size, 1), _MOST_STARTS)
     found = search.from_starts(starts, first_start)
     if starts >= 4:
         found = search.recombined(found, min(_ELITE, max(starts // 4, 3)))
@@ -64,7 +67,7 @@ def block_search(
 
 @dataclass(frozen=True)
 class _BlockSearch:
-    """One problem, its coins and its deadline."""
+    """One problem, its random generator and its deadline."""
 
     block: NDArray[Any]
     weights: Floats
@@ -74,7 +77,7 @@ class _BlockSearch:
     deadline: Deadline
 
     def from_starts(self, starts: int, first_start: Ints | None) -> list[Found]:
-        """Local optima from k-median++, at least one."""
+        """Local optima from k-median++ starts, at least one."""
         given = 0 if first_start is None else 1
         uniforms = self.rng.random((starts - given, self.k))
 
@@ -91,19 +94,19 @@ class _BlockSearch:
         return self._local_optima(starts, seeded)
 
     def recombined(self, found: list[Found], size: int) -> list[Found]:
-        """Local optima between all pairs of an elite pool, until two generations fail."""
+        """Recombine all pairs of an elite pool, until two generations bring no gain."""
         pool = _elite(found, size)
-        vain = 0
-        while len(pool) > 1 and vain < _IN_VAIN and not self.deadline.over:
-            children = self._between([(a[1], b[1]) for a, b in combinations(pool, 2)])
+        stalled = 0
+        while len(pool) > 1 and stalled < _STALLED_GENERATIONS and not self.deadline.over:
+            children = self._relinked([(a[1], b[1]) for a, b in combinations(pool, 2)])
             least = min(child[0] for child in children)
             better = least < pool[0][0] - TOLERANCE * abs(pool[0][0])
-            vain = 0 if better else vain + 1
+            stalled = 0 if better else stalled + 1
             pool = _elite([pool[0], *children], size)
         return pool
 
-    def _between(self, pairs: list[tuple[Ints, Ints]]) -> list[Found]:
-        """Local optima near the best stop on the way from each to the other."""
+    def _relinked(self, pairs: list[tuple[Ints, Ints]]) -> list[Found]:
+        """Local optima from the best step on the path between the two of each pair."""
 
         def stop(i: int) -> Ints:
             found = np.empty(self.k, np.int64)
@@ -112,31 +115,31 @@ class _BlockSearch:
 
         return self._local_optima(len(pairs), stop)
 
-    def _local_optima(self, count: int, begin: Callable[[int], Ints]) -> list[Found]:
-        """Descend from what `begin` makes of each number, while there is time, at least once."""
+    def _local_optima(self, count: int, start_of: Callable[[int], Ints]) -> list[Found]:
+        """Descend from each start as long as there is time, at least once."""
         orders = [self.rng.permutation(len(self.block)) for _ in range(count)]
         kept: list[Found | None] = [None] * count
 
         def work(i: int) -> None:
             if i == 0 or not self.deadline.over:
-                kept[i] = self._descended(begin(i), orders[i])
+                kept[i] = self._descend(start_of(i), orders[i])
 
         in_threads(work, range(count))
         return [one for one in kept if one is not None]
 
-    def _descended(self, centers: Ints, order: Ints) -> Found:
-        """A local optimum, if there is time for it."""
-        most = swaps = max(_SLICE // self.block.shape[1], 1)
+    def _descend(self, centers: Ints, order: Ints) -> Found:
+        """A local optimum, if time allows."""
+        limit = swaps = max(_SLICE // self.block.shape[1], 1)
         cost = np.inf
-        while swaps == most and (np.isinf(cost) or not self.deadline.over):
+        while swaps == limit and (np.isinf(cost) or not self.deadline.over):
             swaps, cost = block_local_search(
-                self.block, self.weights, len(self.opened), centers, order, TOLERANCE, most
+                self.block, self.weights, len(self.opened), centers, order, TOLERANCE, limit
             )
         return float(cost), centers
 
 
 def _elite(found: list[Found], size: int) -> list[Found]:
-    """Up to `size` of the best; of two that differ by one center only the better."""
+    """The best solutions, up to `size`, that differ by at least two centers."""
     pool: list[tuple[Found, set[int]]] = []
     for one in sorted(found, key=lambda one: one[0]):
         own = set(one[1].tolist())

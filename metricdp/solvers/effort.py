@@ -1,4 +1,4 @@
-"""How much time the k-median search spends: the one knob `effort`, above the searches it drives."""
+"""How much time a k-median search takes: the parameter `effort` over all of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUICK: Literal["quick"] = "quick"
 THOROUGH: Literal["thorough"] = "thorough"
 ROUGH: Literal["rough"] = "rough"
 Effort = Literal["quick", "thorough"] | float
-"""A second or two; until long search is in vain; seconds."""
+"""A second or two; until longer search brings no gain; a number of seconds."""
 ROUGH_SHARE = 0.45
 """Of the visits of a quick search on a graph: half its time, centers that cost 0.1 % more."""
 
@@ -36,11 +36,11 @@ def solve_with(
     time_limit: float | None = None,
     first: Ints | None = None,
 ) -> Found:
-    """`metricdp.solvers.kmedian.solve`, and what `effort` adds to it.
+    """`metricdp.solvers.kmedian.solve`, followed by what `effort` adds.
 
-    Beyond `solve` work is done on lists of what is near each demand point. Where they are too long,
-    as for few centers of very many points, candidates are left that dual multipliers want, and with
-    hundreds of times as many points as centers thorough is no better than quick.
+    More effort works on lists of near candidates. Where these are too long, as for few centers of
+    very many points, only candidates of least reduced cost take part; with hundreds of times as
+    many points as centers thorough is no better than quick.
     """
     asked: dict[str, Any] = {"power": power, "candidates": candidates, "opened": opened}
     asked |= {"starts": starts, "first": first}

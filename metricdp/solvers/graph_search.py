@@ -1,4 +1,4 @@
-"""Swap local search on a graph without a distance matrix."""
+"""Swap local search for k-median on a graph, without a distance matrix."""
 
 from __future__ import annotations
 
@@ -26,30 +26,28 @@ from metricdp.solvers.stopping import NEVER, Deadline
 from metricdp.threads import in_threads
 
 _BATCH = 16
-"""Fewest candidates tried between two looks at the results."""
+"""Fewest candidates evaluated between swaps."""
 _CHEAP = 32
 _MOST_PASSES = 12
 _SHARES = (2, 16)
-"""Passes over all vertices at most; candidates near a center come from this fraction of its cell.
-"""
-_SUMS_HOLD = 16
-"""Sums are renewed when as many labels have changed as this many passes over the graph change."""
+"""Most passes over all vertices; candidates near a center come from these fractions of its cell."""
+_RECOMPUTE_AFTER = 16
+"""Sums are recomputed after as many changes of labels as in so many passes over the graph."""
 
 
 class GraphSearch:
-    """Centers on a graph with the nearest and second-nearest center of every vertex, kept exact
+    """Centers on a graph, and the nearest and second-nearest center of every vertex, kept exact
     through swaps.
 
-    `impedance`: k-median or k-means cost, or another
+    `impedance`: 1 for k-median, 2 for k-means, or the terms of another cost
     (`metricdp.kernels.impedances.impedance_cost`).
 
-    `cost`: current cost: for a power, in units of length (or squared length) times weight; `tried`,
-    `visited`: candidates evaluated so far, and vertices entered for that; `budget`: `improve` and
-    what builds on it end when so many vertices have been entered; no limit by default. `descend`
-    does not heed it.
+    `cost`: current cost, for a power in units of length (or squared length) times weight; `tried`,
+    `visited`: candidates evaluated, and vertices visited for that; `budget`: visits after which
+    `improve`, `explore` and `sweep` end, without limit by default.
 
-    Trying a candidate enters about 2·n/k vertices, a swap repairs about 4·n/k; memory is O(n + m)
-    whatever k. Nothing else depends on n: a search of few candidates is as fast on a large graph.
+    Evaluating a candidate visits about 2·n/k vertices, a swap repairs about 4·n/k; memory is O(n +
+    m) whatever k. A search over few candidates is as fast on a large graph.
     """
 
     def __init__(
@@ -81,27 +79,27 @@ class GraphSearch:
         self._graph = (*metric.csr, metric.back)
         self._state = state_of(self._graph, metric.rank[centers], min(k, _CHEAP), self._heap)
         self._state.dirty[:] = True
-        self._account()
+        self._recompute_losses()
 
     @property
     def centers(self) -> Ints:
         """Positions of the centers, shape (k,)."""
         return self.metric.order[self._state.centers]
 
-    def _account(self) -> None:
-        """Sum the cost and the losses anew: no rounding error of many small changes is left."""
+    def _recompute_losses(self) -> None:
+        """Recompute cost and losses, which removes accumulated rounding errors."""
         state = self._state
         self.cost = removal_losses(state.labels, self._demand, self._fixed, state.losses)
         cheapest_slots(state.losses, state.cheap)
         self._entered = 0
 
     def improve(self, candidates: Ints) -> int:
-        """Try candidates (internal numbers) in order, taking improving swaps; returns how many were
-        taken.
+        """Evaluate candidates (internal numbers) in order and take improving swaps; returns their
+        number.
 
-        Candidates are tried in batches on all processors. The improving ones of a batch are then
-        tried again one after the other, the best first, against the centers of that moment: the
-        result does not depend on the number of threads.
+        Batches are evaluated on all processors; then the improving candidates of a batch are
+        evaluated again one by one, best first, against the current centers: the result does not
+        depend on the number of threads.
         """
         swaps = 0
         queue = candidates[self._may_open[candidates]]
@@ -111,14 +109,14 @@ class GraphSearch:
                 break
             batch = np.unique(queue[start : start + size])
             batch = batch[self._state.slot_at[batch] == NOBODY]
-            changes = self._try(batch)
+            changes = self._evaluate(batch)
             better = np.flatnonzero(changes < -self.tolerance * abs(self.cost))
             self.tried += len(batch) + len(better)
             if len(better):
-                swaps += self._take(batch[better[np.argsort(changes[better], kind="stable")]])
+                swaps += self._take_swaps(batch[better[np.argsort(changes[better], kind="stable")]])
         return swaps
 
-    def _try(self, candidates: Ints) -> Floats:
+    def _evaluate(self, candidates: Ints) -> Floats:
         """Change of cost by the best swap of every candidate."""
         slots = np.empty(len(candidates), np.int64)
         changes = np.empty(len(candidates))
@@ -141,7 +139,7 @@ class GraphSearch:
         self.visited += sum(entered)
         return changes
 
-    def _take(self, candidates: Ints) -> int:
+    def _take_swaps(self, candidates: Ints) -> int:
         self.cost, swaps, entered = take_swaps(
             self._graph,
             self._demand,
@@ -153,13 +151,13 @@ class GraphSearch:
             self.tolerance,
         )
         self._entered += entered
-        if self._entered > _SUMS_HOLD * len(self.metric):
-            self._account()
+        if self._entered > _RECOMPUTE_AFTER * len(self.metric):
+            self._recompute_losses()
         return swaps
 
     def explore(self, rng: np.random.Generator, visits: float, sweeps: bool) -> None:
-        """Try all vertices again and again if it `sweeps`; else likely ones, and some near centers.
-        Their number follows from the `visits` that are allowed.
+        """Search within `visits`: passes over all vertices if `sweeps`, else likely candidates and
+        some near each center.
         """
         self.budget = visits
         if sweeps:
@@ -172,7 +170,7 @@ class GraphSearch:
             self.improve(self.near(max(n // (share * k), 8), max(tries // (4 * k), 1), rng))
 
     def sweep(self, rng: np.random.Generator, passes: int = 1) -> int:
-        """Try all vertices, then those near changes, and so on; returns the swaps."""
+        """Try all vertices, then those near changes, and so on. Returns the number of swaps."""
         swaps = 0
         every = np.arange(len(self.metric))
         self._state.dirty[:] = True
@@ -216,35 +214,34 @@ class GraphSearch:
 
     def descend(self, tolerance: float = 1e-9, visits: float = float("inf")) -> bool:
         """Move centers to neighboring vertices until no such move lowers the cost by more than
-        `tolerance` of it; whether that was reached.
+        `tolerance` of it. Returns whether that was reached within about `visits` visits.
 
-        Only the neighbors of centers whose demand has changed are tried again; a last pass over all
-        of them makes sure. It may enter about `visits` vertices.
+        Only neighbors of centers whose demand changed are tried again, then once more all of them.
         """
-        usual, self.tolerance, self.budget = (
+        saved, self.tolerance, self.budget = (
             (self.tolerance, self.budget),
             tolerance,
             self.visited + visits,
         )
         state = self._state
         everywhere = True
-        settled = False
+        optimal = False
         with progress(total=len(state.centers), label="moving centers", unit="center") as bar:
-            while not settled and not self.deadline.over and self.visited < self.budget:
+            while not optimal and not self.deadline.over and self.visited < self.budget:
                 centers = state.centers if everywhere else state.centers[state.dirty]
                 state.dirty[:] = False
                 swaps = self.improve(self._neighbors(centers))
                 bar.n = len(state.centers) - int(state.dirty.sum())
                 bar.refresh()
-                settled = (
+                optimal = (
                     everywhere
                     and not swaps
                     and not self.deadline.over
                     and self.visited < self.budget
                 )
                 everywhere = not state.dirty.any()
-        self.tolerance, self.budget = usual
-        return settled
+        self.tolerance, self.budget = saved
+        return optimal
 
     def _neighbors(self, centers: Ints) -> Ints:
         indptr, indices, _ = self.metric.csr

@@ -1,4 +1,4 @@
-"""The k-median and k-means solver for every metric, without a full distance matrix."""
+"""k-median and k-means for every metric, without a full distance matrix."""
 
 from __future__ import annotations
 
@@ -24,44 +24,51 @@ from metricdp.solvers.stopping import NEVER, Deadline
 WHOLE_BLOCK = 20_000_000
 """Largest candidates × demand block searched as a whole: 80 MB."""
 _ROUGH_BLOCK = 6_000_000
-"""The same where a share of the visits must do: larger ones take longer than they do on graphs."""
+"""The same with a share of the visits: larger blocks take longer than graphs do."""
 _UNION = 20_000_000
-"""Largest block of the centers of several searches that is searched once more."""
+"""Largest block of the centers of several searches that is searched as a whole."""
 LARGE = 60_000
-"""Graphs of more vertices are solved on a graph of cells first."""
+"""Graphs of more vertices are first solved on a graph of cells."""
 _VISITS = 12_000_000
 _VISITS_EACH = 12
-"""Vertices that a search at one resolution may enter: in all, or for each vertex."""
+"""Vertices that a search at one resolution may visit: in all, or for each vertex."""
 _EFFORT = 0.4
 _LAST_VISITS = 4
-"""On large graphs with `starts`: share of those visits, and the last descent's."""
+"""On large graphs with `starts`: share of those visits, and visits of the last descent for each
+vertex.
+"""
 _PASSES = 3
-"""Passes over all vertices that this must allow; else only some are tried."""
+"""All vertices are tried if the visits suffice for so many passes over them."""
 _STARTS = 4
 _RELINKED = 8
 _SEARCHES = 64
-"""Starts by default; of the search among their results; for a single center."""
-_MANY = 40
-"""From so many centers on half as many searches: they differ less from each other."""
-_CHAINED = 3
+"""Default starts; starts of the search among their centers; rows of distances for a single
+center.
+"""
+_MANY_CENTERS = 40
+"""From so many centers on half as many searches: their results differ less."""
+_CHAINED_STARTS = 3
 _CHAINED_BLOCK = 1_000_000
-"""Starts where chains of kicks follow: of many centers on blocks from so many entries on, where
-recombined starts end twice as far from the best (``benchmarks/tsplib.md``)."""
-_NEARBY = 24
+"""Starts before chains of kicks, for many centers on blocks of at least so many entries: recombined
+starts end twice as far from the best there (``benchmarks/tsplib.md``).
+"""
+_ROW_CANDIDATES = 24
 _ROW_SHARES = (1, 2, 8)
-"""Away from graphs: candidates around each center, and where they are drawn."""
+"""Away from graphs: candidates tried for each center, from the nearest 1 / share of its points."""
 _ROW_STARTS = 6
 _ROWS_SAMPLED = 20_000
 _CANDIDATES = 5
-"""Searches away from graphs, the most demand points that they look at but for the last, and
-candidates for each of these; more of each cost time and gain .1 % (``benchmarks/medoids.py``)."""
+"""Searches away from graphs; most demand points in all but the last; candidates for each of these.
+More cost time and gain .1 % (``benchmarks/medoids.py``).
+"""
 _LISTS = 5
-"""Lists of what is near are faster from k² = this many times the demand points on: with 6,000 and
-20,000 points in the plane from 170 and 300 centers on."""
+"""Lists of near candidates are faster if k² is at least this many times the demand points: with
+6,000 and 20,000 points in the plane from 170 and 300 centers on.
+"""
 _ENTRY_SECONDS = 1e-6
-"""Time limits below this much for each distance from the sample do without exact ones."""
+"""With less time than this for each distance from the sample, distances between cells are used."""
 _MOST_SAMPLED = 6000
-"""Most candidates of a coarse search: 144 MB of distances between them."""
+"""Most candidates of a coarse search: 144 MB of distances."""
 
 
 S = TypeVar("S", GraphSearch, RowSearch)
@@ -89,8 +96,8 @@ class _Problem:
     first: Ints | None = None
     terms: tuple[float, ...] | None = None
 
-    def begun(self, kind: type[S], metric: Any, centers: Ints) -> S:
-        """A search on the problem's metric, or on what stands for it, from some centers."""
+    def start_search(self, kind: type[S], metric: Any, centers: Ints) -> S:
+        """A search from these centers, on this metric or a coarser one."""
         impedance: Any = self.power if self.terms is None else self.terms
         return kind(
             metric,
@@ -121,18 +128,17 @@ def solve(
     """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v,
     c)**power``.
 
-    Swap local search from k-median++ (`metricdp.solvers.block`) on all candidates × demand points
-    while that block has at most 20 M entries, many centers by default with chains of kicks. Beyond,
-    on graphs by pruned searches (`metricdp.solvers.graph_search`): over all candidates from several
-    starts where that is cheap (many centers), else on a sample of 1,280 candidates first, on a
-    graph of cells beyond 60,000 vertices, then at full resolution. At the end no center of a graph
-    can be improved by moving it to a neighboring vertex, unless a time limit struck. Elsewhere by
-    rows of distances to what lies near each center (`metricdp.solvers.row_search`), beyond 20,000
-    demand points on a sample of them first; many centers of points in few dimensions by swaps and
-    kicks on lists of what is near, found by a k-d tree (`metricdp.solvers.neighborhoods`). What
-    several searches found is searched once more, all their centers together, by exact rows. Memory
-    O(n + m), at most 160 MB of rows; `terms` are those of the impedance by which costs follow from
-    the distances along edges; figures in ``benchmarks/graph_solver.md`` and
+    Up to 20 M candidates × demand points: swap local search from k-median++ on a block of all costs
+    (`metricdp.solvers.block`), with many centers also chains of kicks. Beyond, on graphs by pruned
+    searches (`metricdp.solvers.graph_search`): over all candidates from several starts where that
+    is cheap (many centers), else first on a sample of 1,280 candidates, beyond 60,000 vertices on a
+    graph of cells, then at full resolution. In the end no center of a graph can be improved by a
+    move to a neighboring vertex, unless a time limit struck. Elsewhere by rows of distances
+    (`metricdp.solvers.row_search`), beyond 20,000 demand points first on a sample of them; with
+    many centers in few dimensions by iterated local search on lists from a k-d tree
+    (`metricdp.solvers.neighborhoods`). The centers of several searches are the candidates of a last
+    one, on exact rows. Memory O(n + m), at most 160 MB of rows. `terms`: of the impedance, if costs
+    are not a power of the distances along edges. Figures in ``benchmarks/graph_solver.md`` and
     ``benchmarks/medoids.md``.
     """
     n = len(metric)
@@ -160,8 +166,8 @@ def solve(
     largest = WHOLE_BLOCK if share == 1 else min(_ROUGH_BLOCK, WHOLE_BLOCK)
     if metric.held or len(allowed) * len(demand) <= largest:
         size = len(allowed) * len(demand)
-        many = k - len(fixed) >= _MANY and _CHAINED_BLOCK <= size <= WHOLE_BLOCK
-        chained = starts is None and many and bool((weights >= 0).all())
+        many_centers = k - len(fixed) >= _MANY_CENTERS and _CHAINED_BLOCK <= size <= WHOLE_BLOCK
+        chained = starts is None and many_centers and bool((weights >= 0).all())
         with deadline:
             block = costs_between(metric, allowed, demand, power)
             rows, cost = block_search(
@@ -169,7 +175,7 @@ def solve(
                 weights[demand],
                 k,
                 rng,
-                starts=_CHAINED if chained else starts,
+                starts=_CHAINED_STARTS if chained else starts,
                 opened=np.searchsorted(allowed, fixed),
                 deadline=deadline,
                 first_start=None if first is None else np.searchsorted(allowed, first),
@@ -200,20 +206,20 @@ def solve(
     )
     with deadline:
         if metric.network is not None:
-            search: GraphSearch | RowSearch = _on_network(problem, metric.network, starts)
-        elif k * k >= _LISTS * len(demand) and (found := _on_lists(problem, starts)):
+            search: GraphSearch | RowSearch = _solve_on_network(problem, metric.network, starts)
+        elif k * k >= _LISTS * len(demand) and (found := _solve_on_lists(problem, starts)):
             return found
         else:
-            search = _on_points(problem, starts)
+            search = _solve_on_points(problem, starts)
         return Found(search.centers, search.cost)
 
 
 _matrices = IdentityCache()
-# distances of small universes, kept for the next question about them
+# distances of small universes, cached for the next call
 
 
 def costs_between(metric: Metric, sources: Ints, targets: Ints, power: int) -> Singles:
-    """Costs sources × targets; all distances of a small universe are kept."""
+    """Costs sources × targets; all distances of a small universe are cached."""
     n = len(metric)
     small = not metric.held and n * n <= WHOLE_BLOCK
     if small and max(len(sources), len(targets)) > n // 4:
@@ -237,12 +243,12 @@ def _cell_weights(label: Ints, weights: Floats, m: int) -> Floats:
     return np.bincount(label, weights, m).astype(np.float64)
 
 
-def _coarse(problem: _Problem, starts: int | None) -> Ints:
-    """Centers by local search on a sample of candidates, exact rows while they fit."""
+def _coarse_centers(problem: _Problem, starts: int | None) -> Ints:
+    """Centers by local search on a sample of candidates, on exact rows if they fit."""
     metric, weights, fixed = problem.metric, problem.weights, problem.opened
     m = _sample_size(problem)
     if m == 0:
-        return _sample(problem, problem.k, np.maximum(weights, 0.0))
+        return _sample_candidates(problem, problem.k, np.maximum(weights, 0.0))
     seconds = problem.deadline.seconds
     if (
         len(problem.allowed) == len(metric)
@@ -257,24 +263,24 @@ def _coarse(problem: _Problem, starts: int | None) -> Ints:
             block = public.between
             demand = _cell_weights(public.label, weights, m)
     else:
-        sample = _sample(problem, m, np.ones(len(metric)))
+        sample = _sample_candidates(problem, m, np.ones(len(metric)))
         label, distance = metric.nearest_to(sample)
         block = metric.cell_distances(sample, label, distance)
         demand = _cell_weights(label, weights, m)
     costs = block if problem.power == 1 else block**2
-    return _on_sample(problem, sample, costs, demand, starts or _STARTS)
+    return _solve_on_sample(problem, sample, costs, demand, starts or _STARTS)
 
 
 def _sample_size(problem: _Problem) -> int:
-    """Candidates of a coarse search; 0 where centers are too many or time is too short for it."""
+    """Candidates of a coarse search; 0 where k is too large or time too short for one."""
     m = min(max(LANDMARKS, 8 * problem.k), len(problem.allowed))
     return 0 if m > _MOST_SAMPLED or 2 * problem.k > m or problem.deadline.over else m
 
 
-def _on_sample(
+def _solve_on_sample(
     problem: _Problem, sample: Ints, costs: Singles, demand: Floats, starts: int
 ) -> Ints:
-    """Centers among some candidates, the opened first, by costs for what each stands for."""
+    """Centers among some candidates, the opened first, by `costs` for aggregated demand."""
     chosen, _ = block_search(
         costs,
         demand,
@@ -287,7 +293,7 @@ def _on_sample(
     return sample[chosen]
 
 
-def _sample(problem: _Problem, m: int, weight: Floats) -> Ints:
+def _sample_candidates(problem: _Problem, m: int, weight: Floats) -> Ints:
     """`sampled` candidates of a problem."""
     return sampled(problem.metric, problem.allowed, problem.opened, m, weight, problem.rng)
 
@@ -305,8 +311,10 @@ def sampled(
     return np.r_[drawn, np.setdiff1d(allowed, drawn)[: m - len(drawn)]]
 
 
-def _start(problem: _Problem) -> Ints | None:
-    """Centers to begin with: given, proposed by bounds (k = 1) or by a symmetric bound; or none."""
+def _initial_centers(problem: _Problem) -> Ints | None:
+    """Initial centers, if they are given or known: exact for k = 1, or of a symmetric bound of the
+    metric.
+    """
     if problem.first is not None:
         return problem.first
     if problem.k == 1 and len(problem.metric) <= LARGE and (problem.weights >= 0).all():
@@ -322,50 +330,52 @@ def _start(problem: _Problem) -> Ints | None:
     bound = problem.metric.symmetric
     if len(bound) > LARGE and bound.network is not None and problem.metric.network is None:
         bounded = replace(problem, metric=bound, effort=_EFFORT)
-        return _on_network(bounded, bound.network, 1).centers  # rows of all are dear, these are not
+        return _solve_on_network(
+            bounded, bound.network, 1
+        ).centers  # a graph search is cheap where rows are not
     return None
 
 
-def _on_network(problem: _Problem, metric: Network, starts: int | None) -> GraphSearch:
-    """The best of some searches, ended by moves to neighboring vertices."""
-    sweeps = _sweeps(problem)
+def _solve_on_network(problem: _Problem, metric: Network, starts: int | None) -> GraphSearch:
+    """The best of some searches, then moves to neighboring vertices."""
+    sweeps = _can_sweep(problem)
     small = len(metric) <= LARGE and problem.k > 1
-    more = _STARTS if problem.k < _MANY else _STARTS // 2
-    count = (starts or _STARTS) if sweeps else more if starts is None and small else 1
+    usual = _STARTS if problem.k < _MANY_CENTERS else _STARTS // 2
+    count = (starts or _STARTS) if sweeps else usual if starts is None and small else 1
     found: list[GraphSearch] = []
     while len(found) < count and (not found or not problem.deadline.over):
         if found or (sweeps and problem.first is None):
-            centers = _sample(problem, problem.k, np.maximum(problem.weights, 0.0))
+            centers = _sample_candidates(problem, problem.k, np.maximum(problem.weights, 0.0))
         else:
-            start = _start(problem)
-            centers = _coarse(problem, starts) if start is None else start
-        found.append(_searched(problem, metric, centers))
-    search = _between(problem, found)
+            start = _initial_centers(problem)
+            centers = _coarse_centers(problem, starts) if start is None else start
+        found.append(_search_network(problem, metric, centers))
+    search = _search_union(problem, found)
     search.descend(visits=float("inf") if problem.effort == 1 else _LAST_VISITS * len(metric))
     return search
 
 
-def _on_points(problem: _Problem, starts: int | None) -> RowSearch:
-    """The best of some searches, on a sample of many points first."""
-    start = _start(problem)
+def _solve_on_points(problem: _Problem, starts: int | None) -> RowSearch:
+    """The best of some searches, on a sample if there are many points."""
+    start = _initial_centers(problem)
     if start is not None:
-        return _by_rows(problem, start)
-    few = _sampled(problem, _ROWS_SAMPLED)
-    more = _ROW_STARTS if problem.k < _MANY else _ROW_STARTS // 2
-    count = (starts or more) if problem.effort == 1 and problem.k > 1 else 1
+        return _search_rows(problem, start)
+    reduced = _sampled_problem(problem, _ROWS_SAMPLED)
+    usual = _ROW_STARTS if problem.k < _MANY_CENTERS else _ROW_STARTS // 2
+    count = (starts or usual) if problem.effort == 1 and problem.k > 1 else 1
     found: list[RowSearch] = []
     while len(found) < count and (not found or not problem.deadline.over):
-        found.append(_by_rows(few, _coarse_start(few)))
-    search = _between(few, found)
-    if few is not problem:
-        return _by_rows(problem, search.centers)
+        found.append(_search_rows(reduced, _coarse_by_cells(reduced)))
+    search = _search_union(reduced, found)
+    if reduced is not problem:
+        return _search_rows(problem, search.centers)
     if len(found) > 1:
-        search.descend(_NEARBY, problem.rng)
+        search.descend(_ROW_CANDIDATES, problem.rng)
     return search
 
 
-def _sampled(problem: _Problem, m: int) -> _Problem:
-    """The problem with m candidates, beside the opened, and m demand points drawn by weight."""
+def _sampled_problem(problem: _Problem, m: int) -> _Problem:
+    """The problem with m demand points drawn by weight, and fewer candidates."""
     weight = np.abs(problem.weights)
     if m >= max(int(np.count_nonzero(weight)), len(problem.allowed)):
         return problem
@@ -377,22 +387,24 @@ def _sampled(problem: _Problem, m: int) -> _Problem:
     return replace(problem, weights=weights, allowed=np.union1d(some, problem.opened))
 
 
-def _coarse_start(problem: _Problem) -> Ints:
-    """Centers by local search on the cells of a small sample of candidates, the opened first."""
+def _coarse_by_cells(problem: _Problem) -> Ints:
+    """Centers by local search on the Voronoi cells of a sample of candidates, the opened first."""
     fixed = problem.opened
     m = _sample_size(problem)
     if m == 0:
-        return _sample(problem, problem.k, np.maximum(problem.weights, 0.0))
+        return _sample_candidates(problem, problem.k, np.maximum(problem.weights, 0.0))
     others = np.setdiff1d(problem.allowed, fixed)
     sample = np.r_[fixed, problem.rng.choice(others, m - len(fixed), replace=False)]
     demand = np.flatnonzero(problem.weights)
     label = served(problem.metric, sample, demand)[0]
     costs = costs_between(problem.metric, sample, sample, problem.power)
-    return _on_sample(problem, sample, costs, _cell_weights(label, problem.weights[demand], m), 1)
+    return _solve_on_sample(
+        problem, sample, costs, _cell_weights(label, problem.weights[demand], m), 1
+    )
 
 
-def _between(problem: _Problem, found: list[S]) -> S:
-    """The best of some searches, or of one among all their centers, by exact rows."""
+def _search_union(problem: _Problem, found: list[S]) -> S:
+    """The best of some searches, or of one more among all their centers."""
     best = min(found, key=lambda one: one.cost)
     union = np.unique(np.concatenate([one.centers for one in found]))
     demand = np.flatnonzero(problem.weights)
@@ -412,33 +424,33 @@ def _between(problem: _Problem, found: list[S]) -> S:
     )
     if cost >= best.cost:
         return best
-    search = problem.begun(type(best), best.metric, union[rows])
+    search = problem.start_search(type(best), best.metric, union[rows])
     search.budget = best.budget
     return search
 
 
-def _sweeps(problem: _Problem) -> bool:
+def _can_sweep(problem: _Problem) -> bool:
     """Whether all candidates can be tried several times at full resolution."""
     n = len(problem.metric)
     return n <= LARGE and 2 * n * len(problem.allowed) * _PASSES <= _VISITS * problem.k
 
 
-def _searched(problem: _Problem, metric: Network, centers: Ints) -> GraphSearch:
-    """On the graph of cells first, if the graph is large, then at full resolution."""
+def _search_network(problem: _Problem, metric: Network, centers: Ints) -> GraphSearch:
+    """Search on the graph of cells first if the graph is large, then at full resolution."""
     n = len(metric)
     k = problem.k
     by_distance = problem.terms is None  # as paths between cells are
     if by_distance and n > LARGE and k <= n // 4 and not problem.deadline.over:
-        centers = _on_cells(problem, metric, centers)
-    search = problem.begun(GraphSearch, metric, centers)
+        centers = _solve_on_cells(problem, metric, centers)
+    search = problem.start_search(GraphSearch, metric, centers)
     search.budget = problem.effort * max(_VISITS, _VISITS_EACH * n)
-    if (sweeps := _sweeps(problem)) or k > 1 or n > LARGE:
+    if (sweeps := _can_sweep(problem)) or k > 1 or n > LARGE:
         search.explore(problem.rng, search.budget, sweeps)
     return search
 
 
-def _on_cells(problem: _Problem, metric: Network, centers: Ints) -> Ints:
-    """Solve again in the graph of some n / 16 Voronoi cells, from these centers."""
+def _solve_on_cells(problem: _Problem, metric: Network, centers: Ints) -> Ints:
+    """Search in the graph of some n / 16 Voronoi cells, from these centers."""
     drawn = problem.rng.choice(
         problem.allowed, min(len(metric) // 16, len(problem.allowed)), replace=False
     )
@@ -454,22 +466,22 @@ def _on_cells(problem: _Problem, metric: Network, centers: Ints) -> Ints:
         allowed=np.arange(len(cells)),
         opened=start[: len(problem.opened)],
     )
-    return cells[_searched(inner, coarse, start).centers]
+    return cells[_search_network(inner, coarse, start).centers]
 
 
-def _on_lists(problem: _Problem, starts: int | None) -> Found | None:
-    """Swaps and kicks on lists of near candidates, where a k-d tree finds them."""
+def _solve_on_lists(problem: _Problem, starts: int | None) -> Found | None:
+    """Iterated local search on lists of near candidates, where a k-d tree finds them."""
     demand = np.flatnonzero(problem.weights)
     weights = problem.weights[demand]
     costs = MetricCosts(problem.metric, problem.allowed, demand, weights, problem.power)
     if not costs.by_tree or (weights < 0).any() or problem.deadline.over:
         return None
-    start = _start(problem)
+    start = _initial_centers(problem)
     found = near_search(
         costs,
         problem.rng,
         first=np.searchsorted(
-            problem.allowed, _coarse(problem, starts) if start is None else start
+            problem.allowed, _coarse_centers(problem, starts) if start is None else start
         ),
         opened=np.searchsorted(problem.allowed, problem.opened),
         deadline=problem.deadline,
@@ -477,10 +489,10 @@ def _on_lists(problem: _Problem, starts: int | None) -> Found | None:
     return None if found is None else Found(problem.allowed[found[1]], found[0])
 
 
-def _by_rows(problem: _Problem, centers: Ints) -> RowSearch:
-    """Swaps by rows of distances to what lies near each center; from farther away first."""
-    search = problem.begun(RowSearch, problem.metric, centers)
+def _search_rows(problem: _Problem, centers: Ints) -> RowSearch:
+    """Swaps with candidates around each center, from farther away first."""
+    search = problem.start_search(RowSearch, problem.metric, centers)
     for share in _ROW_SHARES:
-        search.round(share, _NEARBY, problem.rng)
-    search.descend(_NEARBY // 2, problem.rng)
+        search.round(share, _ROW_CANDIDATES, problem.rng)
+    search.descend(_ROW_CANDIDATES // 2, problem.rng)
     return search

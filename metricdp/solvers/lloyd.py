@@ -1,4 +1,4 @@
-"""k-means and k-median of weighted points in R^d, by Lloyd's or Weiszfeld's steps and by swaps."""
+"""k-means and k-median of weighted points in R^d: Lloyd's or Weiszfeld's steps, and swaps."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from metricdp.kernels.seeds import seeds, swaps
 from metricdp.solvers.stopping import NEVER, Deadline
 
 TRIALS = 3
-"""Draws of which a seeding takes the best, beside one for every factor e of k."""
+"""Points drawn for each center of a seeding, of which the best is taken; one more for every factor
+e of k.
+"""
 SWAPS = 60
 SWAPS_A_CENTER = 4
 PASSES = 4
-"""Swaps that are tried after the best seeding's steps, so many for each center if these are more,
-in each of some passes."""
+"""Swaps tried after the best seeding: so many, or so many for each center if these are more, in
+each pass.
+"""
 MOST_STEPS = 60
 SETTLED = 1e-4
-"""A search ends when no center moves by more than this fraction of the points' extent; …"""
+"""Steps end when no center moves by more than this fraction of the extent of the points."""
 STANDS_ON = 1e-3
-"""… a center stands on a point that is nearer than this fraction of it."""
+"""A center nearer to a point than this fraction of that threshold stands on it."""
 
 
 def lloyd(
@@ -37,8 +40,8 @@ def lloyd(
     """k centers of low weighted sum of (squared) distances: the best of several seedings after
     Lloyd's steps, or Weiszfeld's for k-median, then swaps. O(starts · steps · n · k · d).
 
-    In Weiszfeld's steps distances below `smooth` count as that much. Weights are not negative;
-    centers may repeat where fewer than k points have weight.
+    Weiszfeld's steps treat distances below `smooth` as that long. Weights are not negative; centers
+    may repeat where fewer than k points have weight.
     """
     rng = np.random.default_rng(seed)
     best = points[:k]
@@ -73,9 +76,9 @@ def swapped(
     power: int = 2,
     tries: int = SWAPS,
 ) -> Floats:
-    """The centers, some replaced by points drawn by weight and distance to the power, each in place
-    of the center whose removal then costs least, if that lowers the cost (Lattanzi & Sohler, ICML
-    2019); the very same array if none does. O(tries · n · d + n · k · d) for each swap.
+    """The centers after swaps for points drawn by weight · distance^power (Lattanzi & Sohler, ICML
+    2019): a point replaces the center whose removal then costs least, if the cost falls. The same
+    array if none does. O(tries · n · d + n · k · d) for each swap.
     """
     found = centers.copy()
     coins = rng.random(tries if len(centers) < len(points) else 0)
@@ -120,14 +123,14 @@ def settled(
     low = points.min(axis=0)
     high = points.max(axis=0)
     columns = np.ascontiguousarray(points.T)
-    enough = SETTLED * float((high - low).max())
+    threshold = SETTLED * float((high - low).max())
     for _ in range(steps):
         label, square = nearest_centers(points, centers)
         force = weights
         on = np.zeros(len(weights), bool)
         if power == 1:
             distance = np.maximum(np.sqrt(square), smooth)
-            on = distance <= STANDS_ON * enough
+            on = distance <= STANDS_ON * threshold
             force = np.where(on, 0.0, weights / np.where(on, 1.0, distance))
         total = np.bincount(label, force, len(centers))
         sums = np.stack(
@@ -142,28 +145,30 @@ def settled(
         moved = (centers + way).clip(low, high)
         shift = float(np.abs(moved - centers).max())
         centers = moved
-        if shift <= enough:
+        if shift <= threshold:
             break
     return centers
 
 
 def condensed(points: Floats, weights: Floats, number: int) -> tuple[Floats, Floats]:
-    """So many weighted points for those of positive weight, if these are more: the mean and the
-    weight of all that is nearest to each point of a `seeding`.
+    """Replace points of positive weight by `number` weighted ones: mean and weight of the cell of
+    each point of a `seeding`.
     """
     held = weights > 0
     points, weights = points[held], weights[held]
     if number >= len(points):
         return points, weights
-    middles = seeding(points, weights, number, np.random.default_rng(0), power=1)
-    label = np.unique(nearest_centers(points, middles)[0], return_inverse=True)[1]
+    drawn = seeding(points, weights, number, np.random.default_rng(0), power=1)
+    label = np.unique(nearest_centers(points, drawn)[0], return_inverse=True)[1]
     total = np.bincount(label, weights).astype(np.float64)
     means = [np.bincount(label, weights * column) / total for column in points.T]
     return np.stack(means, axis=1), total
 
 
 def distinct(centers: Floats, spare: Floats) -> Floats:
-    """The centers, repeated ones replaced by points of `spare`, in order, as far as these go."""
+    """The centers, repeated ones replaced by points of `spare`, in order, as far as these
+    suffice.
+    """
     kept = np.sort(np.unique(centers, axis=0, return_index=True)[1])
     missing = len(centers) - len(kept)
     if not missing:

@@ -1,4 +1,4 @@
-"""Swap local search on any metric from rows of distances, without a matrix of all of them."""
+"""Swap local search for k-median on any metric by rows of distances, without a matrix."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from metricdp.metrics.base import Metric
 from metricdp.progress import progress
 from metricdp.solvers.stopping import NEVER, Deadline
 
-_FEW = 8
-"""Rows of distances beat a search for all points where so many times as many are asked for."""
+_ROWS_FASTER = 8
+"""Rows of distances are faster than a search for all points up to 1 / so many of them."""
 _SLACK = 1e-9  # keeps points that rounding would lose
 
 
 def served(metric: Metric, centers: Ints, points: Ints) -> tuple[Ints, Floats]:
-    """Slot of the nearest center of some points, and its distance; by rows where they are few."""
-    if _FEW * len(points) > len(metric):
+    """Slot of the nearest center of these points, and its distance; by rows where they are few."""
+    if _ROWS_FASTER * len(points) > len(metric):
         label, distance = metric.nearest_to(centers)
         return label[points], distance[points]
     label, distance = np.empty(len(points), np.int64), np.empty(len(points))
@@ -28,14 +28,14 @@ def served(metric: Metric, centers: Ints, points: Ints) -> tuple[Ints, Floats]:
 
 
 class RowSearch:
-    """Centers with the nearest and second-nearest of every demand point, kept exact through swaps.
+    """Centers, and the nearest and second-nearest of every demand point, kept exact through swaps.
 
     `centers` (k,); `tried`: candidates evaluated so far.
 
-    Candidates are tried where one center serves: a row of distances from that center tells, by the
-    triangle inequality, which demand points they may be nearer to than the second-nearest center,
-    about 7·n/k of them where the dimension is low. A batch of b candidates costs n + 7·b·n/k
-    distances, a swap n + 2·n more; memory is O(n + k), and 32 MB.
+    By the triangle inequality, the row of distances from the center that serves a candidate tells
+    which demand points may be nearer to the candidate than to their second-nearest center: about
+    7·n/k in low dimension. A batch of b candidates costs n + 7·b·n/k distances, a swap n + 2·n
+    more; memory is O(n + k), and 32 MB.
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class RowSearch:
         self._first, self._second = np.zeros(n, np.int64), np.full(n, -1)
         self._near, self._far = np.full(n, np.inf), np.full(n, np.inf)
         self._losses = np.empty(len(centers))
-        self._find(np.arange(n))
-        self._account()
+        self._label(np.arange(n))
+        self._recompute_losses()
 
-    def _find(self, which: Ints) -> None:
+    def _label(self, which: Ints) -> None:
         """Two nearest centers of some demand points, by comparison with all centers."""
         k = len(self.centers)
         for part in chunks(len(which), k):
@@ -81,14 +81,16 @@ class RowSearch:
                 self._second[some] = rows.argmin(axis=0)
                 self._far[some] = rows[self._second[some], at]
 
-    def _account(self) -> None:
-        far = np.where(np.isfinite(self._far), self._far, self._near)  # of one center twice it
+    def _recompute_losses(self) -> None:
+        far = np.where(
+            np.isfinite(self._far), self._far, self._near
+        )  # a single center counts twice
         costs = self._near**self.power, far**self.power
         self._labels = Labels(self._first, self._second, *costs)
         self.cost = block_losses(self._weights, self._opened, self._labels, self._losses)
 
     def improve(self, slot: int, candidates: Ints) -> int:
-        """Try positions that a center serves, and take the best swaps; returns how many."""
+        """Evaluate candidates that a slot serves, and take the best swaps; returns their number."""
         candidates = np.setdiff1d(candidates, self.centers)
         row = self.metric.distance_rows(self.centers[slot : slot + 1], self._demand)[0]
         reach = (
@@ -98,19 +100,19 @@ class RowSearch:
         )
         swaps = 0
         while len(candidates) and not self.deadline.over:
-            slots, changes = self._try(row, reach, candidates)
+            slots, changes = self._evaluate(row, reach, candidates)
             better = np.flatnonzero(changes < -self.tolerance * abs(self.cost))
             if len(better) == 0:
                 break
             best = better[np.argmin(changes[better])]
-            self._move(int(slots[best]), int(candidates[best]))
+            self._swap(int(slots[best]), int(candidates[best]))
             swaps += 1
-            rest = better[better != best]  # the others once more, against the centers of now
+            rest = better[better != best]  # the others again, against the current centers
             candidates = candidates[rest]
             reach = reach[rest]
         return swaps
 
-    def _try(self, row: Floats, reach: Floats, candidates: Ints) -> tuple[Ints, Floats]:
+    def _evaluate(self, row: Floats, reach: Floats, candidates: Ints) -> tuple[Ints, Floats]:
         """Slot to replace and change of cost of every candidate, from rows of distances."""
         slots = np.empty(len(candidates), np.int64)
         changes = np.empty(len(candidates))
@@ -123,22 +125,24 @@ class RowSearch:
         self.tried += len(candidates)
         return slots, changes
 
-    def _move(self, slot: int, vertex: int) -> None:
+    def _swap(self, slot: int, vertex: int) -> None:
         self.centers[slot] = vertex
         row = self.metric.distance_rows(np.array([vertex]), self._demand)[0]
-        lost = (self._first == slot) | (self._second == slot)
-        nearer = ~lost & (row < self._near)
+        orphaned = (self._first == slot) | (self._second == slot)
+        nearer = ~orphaned & (row < self._near)
         self._second[nearer], self._far[nearer] = self._first[nearer], self._near[nearer]
         self._first[nearer], self._near[nearer] = slot, row[nearer]
-        second = ~lost & ~nearer & (row < self._far)
+        second = ~orphaned & ~nearer & (row < self._far)
         self._second[second], self._far[second] = slot, row[second]
-        self._find(np.flatnonzero(lost))
-        self._account()
+        self._label(np.flatnonzero(orphaned))
+        self._recompute_losses()
 
     def round(
         self, share: int, sample: int, rng: np.random.Generator, slots: Ints | None = None
     ) -> Ints:
-        """Try up to `sample` random points near each center, the nearest 1 / `share`."""
+        """Try up to `sample` random points near each center, of the nearest 1 / `share` of its
+        cell. Returns the slots whose demand changed.
+        """
         label, distance = served(self.metric, self.centers, self._allowed)
         order = np.lexsort((distance, label))
         bounds = np.searchsorted(label[order], np.arange(len(self.centers) + 1))
@@ -160,7 +164,9 @@ class RowSearch:
         )
 
     def descend(self, reach: int, rng: np.random.Generator, rounds: int = 20) -> bool:
-        """Until none of a center's `reach` nearest points is better; whether that ended."""
+        """Until no center improves by a move to one of its `reach` nearest points. Returns whether
+        that was reached.
+        """
         slots: Ints | None = None
         for _ in range(rounds):
             changed = self.round(len(self.metric), reach, rng, slots)

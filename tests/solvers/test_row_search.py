@@ -77,14 +77,14 @@ def test_moves_and_changes(data, power):
     true = everything(metric)
     for _ in range(data.draw(st.integers(0, 4))):
         free = np.setdiff1d(np.arange(n), search.centers)
-        search._move(
+        search._swap(
             data.draw(st.integers(0, k - 1)), int(data.draw(st.sampled_from(free.tolist())))
         )
         if weights.any():
             consistent(search, metric, weights, power)
     free, slot = np.setdiff1d(np.arange(n), search.centers), data.draw(st.integers(0, k - 1))
     row, reach = true[search.centers[slot]][weights != 0], true[search.centers[slot]][free]
-    slots, changes = search._try(row, reach, free)
+    slots, changes = search._evaluate(row, reach, free)
     expected = naive.swap_changes(true, weights, search.centers.tolist(), power)[free]
     np.testing.assert_allclose(changes, expected.min(axis=1), atol=1e-9)
     np.testing.assert_allclose(changes, expected[np.arange(len(free)), slots], atol=1e-9)
