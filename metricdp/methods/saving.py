@@ -152,7 +152,7 @@ def _lengths(n: int) -> dict[str, int]:
 
 def _estimate_arrays(estimate: Estimate) -> dict[str, NDArray[Any]]:
     """An estimate as arrays: the partition tree, all noisy counts, and the learned parameters."""
-    rounds = estimate.looks
+    rounds = estimate.rounds
     bands = sorted(estimate.frequencies)
     tree = estimate.tree
     expected = {}

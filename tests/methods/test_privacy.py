@@ -148,7 +148,7 @@ def of_other_number(make):
     while True:
         made = make()
         release = getattr(made, "release_", getattr(made, "release", made))
-        if not any(NUMBER in counts.values for counts in release.estimate.looks):
+        if not any(NUMBER in counts.values for counts in release.estimate.rounds):
             return made
 
 

@@ -77,7 +77,7 @@ def shrinkage_factors(tree: PartitionTree, estimate: Estimate, unit: float, k: i
     noise.
     """
     m = tree.n_parts
-    counts, deviation = least_squares(tree, estimate.looks)
+    counts, deviation = least_squares(tree, estimate.rounds)
     points = np.asarray(tree.universe.points)  # type: ignore[attr-defined]
     level = significance(float(estimate.mean.sum()), unit, k)
     significant = above_noise(points, counts[:m], deviation[:m], unit, level)

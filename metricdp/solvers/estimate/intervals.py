@@ -4,9 +4,9 @@ Of exact answers x, y = x + z was released; z is independent, symmetric, discret
 Gaussian.
 
 - A *linear* statistic c·x has the estimate c·y, with error c·z.
-- A *ratio* a·x / b·x is handled as by Fieller [1]_: all t for which (a - t b)·y is not refuted.
+- A *ratio* a·x / b·x has Fieller's interval [1]_: all t for which (a - t b)·y is not rejected.
 - A *quantile* lies beyond an edge exactly if the share up to that edge is less than q. Edges are
-  refuted in turn from one end, so one test at level alpha / 2 is at stake on each side.
+  rejected in order from each end, so one test at level alpha / 2 can fail on each side.
 
 Quantiles of c·z come from 2**16 public draws of z, five standard errors beyond the level.
 
@@ -30,16 +30,15 @@ from numpy.typing import NDArray
 from metricdp.arrays import Floats, Singles
 
 LEVEL = 0.95  # custom
-_CLOSE = 1e-5  # share of an interval's half by which its end may be too wide, against time
-_DRAWS = 1 << 16  # width of the ends against time and memory
+_TOLERANCE = 1e-5  # relative error of an interval's end, against time
+_DRAWS = 1 << 16  # narrower ends against time and memory
 
 
 @dataclass(frozen=True)
 class Interval:
     """An estimate and the ends of its interval: floats, or arrays of one shape.
 
-    Each entry's interval holds the truth with probability `level`; of several entries, each by
-    itself.
+    Each entry's interval holds the truth with probability `level`, not all of them together.
     """
 
     estimate: Any
@@ -58,7 +57,7 @@ class Interval:
 
     @property
     def half_width(self) -> Any:
-        """Half the interval's width: what stands behind "±"."""
+        """Half the width: the number behind "±"."""
         return (np.asarray(self.high) - np.asarray(self.low)) / 2
 
     def __str__(self) -> str:
@@ -68,13 +67,12 @@ class Interval:
 class Noisy:
     """Released values, each with independent noise of a known distribution.
 
-    `values` (n_values,); `scales` (n_values,): of each value's noise; 0 for exact ones;
+    `values`, `scales` (n_values,): values, and the scale of their noise, 0 if exact;
     `distributions`: "discrete Laplace", "discrete Gaussian" or "exact", one a value; `units`
-    (n_values,): what a step of each value stands for; values and noise are stated in it. 1 by
-    default; `known` (n_known, n_values): linear statistics whose exact value is public: two
-    releases count the same records, or the number of records is no secret. They take noise away
-    from everything that is asked; `off` (n_values,): how far, besides noise, each value may be from
-    what it tells: of one that was rounded, or (infinity) that may have saturated. 0 by default.
+    (n_values,): what a step of a value and its noise stands for, by default 1; `known` (n_known,
+    n_values) and (n_known,): linear statistics of known value, as when two releases count the same
+    records: they reduce the noise of all statistics; `off` (n_values,): error of each value besides
+    noise, by rounding, or infinite if it may have saturated; by default 0.
     """
 
     def __init__(
@@ -90,7 +88,7 @@ class Noisy:
         self._off = np.zeros(len(values)) if off is None else off * self._units
         self.values = np.asarray(values, np.float64) * self._units
         self._distributions = list(zip(distributions, scales))
-        self._drawn: dict[int, Singles] = {}
+        self._cached_draws: dict[int, Singles] = {}
         spread = {"exact": 0.0, "discrete Laplace": 2.0, "discrete Gaussian": 1.0}
         variance = [
             spread[distribution] * (s * u) ** 2
@@ -99,7 +97,7 @@ class Noisy:
         self._known = None if known is None or not len(known[0]) else known
         if self._known is not None:
             weighted = self._known[0] * np.array(variance)
-            self._remove = np.linalg.pinv(weighted @ self._known[0].T) @ weighted
+            self._correction = np.linalg.pinv(weighted @ self._known[0].T) @ weighted
 
     def independent(self) -> Noisy:
         """The same without what is known of all together: for statistics of few values each, which
@@ -110,9 +108,9 @@ class Noisy:
         return same
 
     def linear(self, coefficients: Floats, level: float = LEVEL) -> tuple[float, float]:
-        """Estimate of a linear statistic, and how far the truth may be on either side."""
+        """Estimate of a linear statistic, and the half-width of its interval."""
         value, draws, off = self._statistic(coefficients)
-        return value, _beyond(draws, 1 - level) + off
+        return value, _tail_bound(draws, 1 - level) + off
 
     def number(self, coefficients: Floats, level: float = LEVEL) -> Interval:
         """Interval of a linear statistic that cannot be negative, such as a number of records."""
@@ -120,7 +118,7 @@ class Noisy:
         return Interval(max(value, 0.0), max(value - reach, 0.0), max(value + reach, 0.0), level)
 
     def counts(self, which: slice, level: float = LEVEL) -> Interval:
-        """Interval of every count of one release, by itself; none is negative."""
+        """Intervals of the counts of one release, each by itself; none is negative."""
         rows = np.eye(len(self.values))[which]
         _, reach = self.linear(rows[0], level)  # the noise of all counts is of one distribution
         value = np.array([self._estimate(row)[0] for row in rows])
@@ -132,37 +130,44 @@ class Noisy:
     ) -> Interval:
         """Interval of ``above·x / below·x``, known to lie within public bounds.
 
-        The values that are not refuted are an interval, or everything but one: on either side of
-        the estimate the statistic's distance from 0 grows linearly, and its noise is convex in t.
-        Where noise has gone so far beyond a bound that even the bound is refuted, nothing is left
-        within: the interval is then what is as near to the bound as the noise reaches. That happens
-        only where the truth is refuted too, so it costs no coverage.
+        The values not rejected are an interval, or all but one: on either side of the estimate the
+        statistic's distance from 0 grows linearly in t, and the width of its noise is convex. If
+        noise makes even the bound be rejected, none is left: the interval then lies as near to the
+        bound as the noise allows. That happens only if the truth is rejected too, so it costs no
+        coverage.
         """
-        (top, up, over), (bottom, down, under) = self._statistic(above), self._statistic(below)
+        (value_above, error_above, slack_above), (value_below, error_below, slack_below) = (
+            self._statistic(above),
+            self._statistic(below),
+        )
         low, high = within
 
-        def reached(t: float) -> float:
-            return _beyond(up - t * down, 1 - level) + (over + abs(t) * under if t else over)
+        def half_width_at(t: float) -> float:
+            return _tail_bound(error_above - t * error_below, 1 - level) + (
+                slack_above + abs(t) * slack_below if t else slack_above
+            )
 
         def excess(t: float) -> float:
-            """Positive if t is refuted."""
-            return abs(top - t * bottom) - reached(t)
+            """Positive if t is rejected."""
+            return abs(value_above - t * value_below) - half_width_at(t)
 
-        estimate = (low + high) / 2 if bottom <= 0 else min(max(top / bottom, low), high)
-        if bottom > 0 and all(excess(t) > 0 for t in (estimate, low, high)):
-            reach = reached(estimate) / bottom
+        estimate = (
+            (low + high) / 2 if value_below <= 0 else min(max(value_above / value_below, low), high)
+        )
+        if value_below > 0 and all(excess(t) > 0 for t in (estimate, low, high)):
+            reach = half_width_at(estimate) / value_below
             near = max(estimate - reach, low), min(estimate + reach, high)
             return Interval(float(estimate), float(near[0]), float(near[1]), level)
         least = excess(estimate)
-        ends = [_crossing(excess, (estimate, least), (end, excess(end))) for end in within]
+        ends = [_bracketed_root(excess, (estimate, least), (end, excess(end))) for end in within]
         return Interval(float(estimate), float(ends[0]), float(ends[1]), level)
 
     def quantile(self, q: float, bins: slice, edges: Floats, level: float = LEVEL) -> Interval:
-        """Interval of the q-quantile of what was counted in bins with these ends."""
+        """Interval of the q-quantile of what was counted in bins with these edges."""
         n = len(edges) - 1
-        up_to = np.zeros((n, len(self.values)))
-        up_to[:, bins] = np.tri(n) - q
-        tests = [self.linear(row, level) for row in up_to]
+        excess_shares = np.zeros((n, len(self.values)))
+        excess_shares[:, bins] = np.tri(n) - q
+        tests = [self.linear(row, level) for row in excess_shares]
         first = next((i for i, (value, reach) in enumerate(tests) if value >= -reach), n - 1)
         last = (
             n
@@ -171,47 +176,49 @@ class Noisy:
         )
         low = float(edges[first])
         high = float(edges[max(last, first) + 1])
-        held = np.maximum(self.values[bins], 0.0)
+        positive = np.maximum(self.values[bins], 0.0)
         estimate = (low + high) / 2
-        if held.any():
-            cumulated = np.r_[0.0, np.cumsum(held)]
+        if positive.any():
+            cumulated = np.r_[0.0, np.cumsum(positive)]
             estimate = float(np.interp(q * cumulated[-1], cumulated, edges))
         return Interval(min(max(estimate, low), high), low, high, level)
 
     def _statistic(self, coefficients: Floats) -> tuple[float, Floats, float]:
-        """An unbiased estimate of ``coefficients·x``, draws of its error, and a slack."""
+        """Unbiased estimate of ``coefficients·x``, draws of its error, and its error
+        besides noise.
+        """
         value, coefficients = self._estimate(coefficients)
         draws = np.zeros(_DRAWS)
-        asked = np.flatnonzero(coefficients)
-        for i in asked:
+        nonzero = np.flatnonzero(coefficients)
+        for i in nonzero:
             draws += coefficients[i] * self._noise(int(i))
-        return value, draws, float(np.abs(coefficients[asked]) @ self._off[asked])
+        return value, draws, float(np.abs(coefficients[nonzero]) @ self._off[nonzero])
 
     def _estimate(self, coefficients: Floats) -> tuple[float, Floats]:
-        """The unbiased estimate of least variance, and the coefficients of the noise in it."""
-        surely = 0.0
+        """The unbiased estimate of least variance, and the coefficients of its noise."""
+        known_part = 0.0
         if self._known is not None:
             contrasts, totals = self._known
-            shift = self._remove @ coefficients
+            shift = self._correction @ coefficients
             coefficients = coefficients - shift @ contrasts
-            surely = float(shift @ totals)
-        return float(coefficients @ self.values + surely), coefficients
+            known_part = float(shift @ totals)
+        return float(coefficients @ self.values + known_part), coefficients
 
     def _noise(self, i: int) -> Singles:
-        """Draws of the noise of one value, by public coins: they touch no record."""
-        if i not in self._drawn:
+        """Draws of one value's noise, by public coins: they touch no record."""
+        if i not in self._cached_draws:
             distribution, scale = self._distributions[i]
             coins = np.random.default_rng([20261122, i])
             drawn = _draws(distribution, float(scale), coins) * self._units[i]
-            self._drawn[i] = drawn.astype(np.float32)
-        return self._drawn[i]
+            self._cached_draws[i] = drawn.astype(np.float32)
+        return self._cached_draws[i]
 
 
-def _crossing(
+def _bracketed_root(
     excess: Callable[[float], float], inside: tuple[float, float], outside: tuple[float, float]
 ) -> float:
-    """Where what is refuted begins, bracketed from outside: between a value that is not refuted and
-    one that is, or the latter if both are the same. By chords and halves in turn: the excess is
+    """The boundary of the values not rejected, between `inside` and `outside` (points with their
+    excess), or the end if that is not rejected. Secant and bisection steps in turn: the excess is
     nearly linear.
     """
     estimate, end = inside[0], outside[0]
@@ -219,7 +226,7 @@ def _crossing(
         return end
     for step in range(60):
         width = outside[0] - inside[0]
-        if abs(width) <= _CLOSE * abs(outside[0] - estimate):
+        if abs(width) <= _TOLERANCE * abs(outside[0] - estimate):
             break
         chord = inside[1] / (inside[1] - outside[1]) if step % 2 == 0 else 0.5
         t = inside[0] + width * chord
@@ -228,8 +235,8 @@ def _crossing(
     return outside[0]
 
 
-def _beyond(draws: Floats, alpha: float) -> float:
-    """What the absolute value of symmetric noise exceeds with probability at most alpha."""
+def _tail_bound(draws: Floats, alpha: float) -> float:
+    """The absolute value of symmetric noise exceeds this with probability at most alpha."""
     n = len(draws)
     safe = alpha - 5 * math.sqrt(alpha * (1 - alpha) / n)
     place = min(n - 1, n - int(safe * n))

@@ -1,9 +1,10 @@
-"""Demand smoothed along shortest paths, and the bandwidth that its noise allows: post-processing.
+"""Kernel density of demand along shortest paths, and the bandwidth that its noise allows.
+Post-processing.
 
-Each point spreads its demand over what is near, by the quartic kernel ``(1 - (d / b)²)²`` of the
-distance d up to the bandwidth b, scaled so that its demand is kept [1]_: a density per length of
-street in a graph, per point elsewhere. Where many points are within b, demand first moves to the
-nearest of a public net of points that leaves none farther than b / 16.
+Each point spreads its demand over its surroundings by the quartic kernel ``(1 - (d / b)²)²`` of the
+distance d up to the bandwidth b, normalized to keep its demand [1]_: a density per length of street
+in a graph, per point elsewhere. Where many points are within b, demand first moves to the nearest
+point of a public net with covering radius b / 16.
 
 References
 ----------
@@ -26,23 +27,23 @@ from metricdp.solvers.estimate.credible import UNEVEN, Credible
 from metricdp.threads import in_threads
 
 DRAWS = 24
-"""Of the demand, for standard errors: those are 15 % off at random, and cost as many maps."""
+"""Draws of the demand for standard errors, which are then 15 % off at random; each costs a map."""
 _NET = 16
-"""Parts of the bandwidth by which demand may move: larger is exact, and costs its square."""
+"""The bandwidth over the covering radius of the net: larger is more exact, and costs its square."""
 _PLACES = 64
-"""At which a bandwidth is tried."""
+"""Points at which a bandwidth is tried."""
 _STEP = 1.2
-"""From one bandwidth that is tried to the next."""
+"""Factor from one bandwidth that is tried to the next."""
 _MEMORY = 1 << 27
-"""Densities that all processors hold at once: 1 GB."""
+"""Densities that all processors hold together: 1 GB."""
 
 
 def drawn_demand(credible: Credible, n_draws: int = DRAWS) -> Floats:
-    """Demand of every point as it may be, for a release: (n_points, n_draws).
+    """Draws of the demand of every point, given a release: (n_points, n_draws).
 
-    Counts are drawn from their posterior. Where in its part demand stands is not known: of a count
-    c a share is put on one random point, ``sqrt(UNEVEN² + 1 / c)``, the rest is even. So sums over
-    a piece of the part deviate as in `Credible.shared`.
+    Counts are drawn from their posterior. Inside a part the demand's place is unknown: of a count c
+    the share ``sqrt(UNEVEN² + 1 / c)`` is on one random point, the rest is even, so that sums over
+    pieces of the part deviate as in `Credible.shared`.
     """
     labels, coins = credible.labels, np.random.default_rng([0, 2])
     order = np.argsort(labels, kind="stable")
@@ -59,26 +60,26 @@ def drawn_demand(credible: Credible, n_draws: int = DRAWS) -> Floats:
 
 
 def sampled_demand(weights: Floats) -> Floats:
-    """The same for public weights, as if they counted people: Poisson, (n_points, DRAWS)."""
+    """The same for public weights as if they counted people: Poisson, (n_points, DRAWS)."""
     coins = np.random.default_rng([0, 3])
     return np.stack([coins.poisson(weights) for _ in range(DRAWS)], axis=1).astype(np.float64)
 
 
 class Smoothing:
-    """The kernel of a universe: distances along its edges both ways, the shorter one of two; where
-    it has no edges, those of its symmetric metric, n² of them.
+    """The kernel on a universe: by distances along its edges in either direction, the shorter of
+    the two; without edges by all n² distances of its symmetric metric.
     """
 
     def __init__(self, universe: Metric) -> None:
-        way: Any = getattr(universe, "there", universe)
-        if getattr(way, "directed", False):
-            self.metric: Any = way.undirected(np.minimum(way.csr[2], way.back), "streets")
+        base: Any = getattr(universe, "there", universe)
+        if getattr(base, "directed", False):
+            self.metric: Any = base.undirected(np.minimum(base.csr[2], base.back), "streets")
         else:
             self.metric = universe.symmetric
         self.network = self.metric.network
         n = len(self.metric)
         self.lengths = np.ones(n)
-        """Length of street that is each point's, or 1, shape (n_points,)."""
+        """Length of street of each point, or 1, shape (n_points,)."""
         if self.network is not None:
             indptr, _, lengths = self.network.csr
             half = np.add.reduceat(np.r_[lengths, 0], indptr[:-1]) * (np.diff(indptr) > 0)
@@ -108,7 +109,9 @@ class Smoothing:
         return outs[0][rank]
 
     def _on_net(self, demand: Floats, radius: int) -> tuple[Ints, Floats]:
-        """Points that stand for all, and the demand of each, in the inner order."""
+        """The points of a net, with the demand of all points nearest to each, in the inner
+        order.
+        """
         held = np.arange(len(demand))
         if radius > 0:
             sources = kernels.net(self.network.csr, radius)
@@ -132,9 +135,9 @@ class Smoothing:
             yield np.maximum(1.0 - away**2, 0.0) ** 2, some
 
     def bandwidth(self, demand: Floats, error: float) -> float:
-        """The smallest bandwidth, of steps of 20 %, at which the standard error of the density is
-        at most `error` of it for half of the demand: `demand` (n_points, 1 + n_draws) is what is
-        shown, and what it may be; at 64 places drawn from it.
+        """The smallest bandwidth, in steps of 20 %, for which the standard error of the density is
+        at most `error` of it for half of the demand. `demand` (n_points, 1 + n_draws): what is
+        shown, and draws of it. Evaluated at 64 points drawn by demand.
         """
         shown = np.maximum(demand[:, 0], 0.0)
         if not shown.sum() > 0:
@@ -142,7 +145,7 @@ class Smoothing:
         coins = np.random.default_rng([0, 4])
         places = coins.choice(len(shown), _PLACES, p=shown / shown.sum())
         if self.network is None:
-            return self._by_rows_chosen(demand, error, places)
+            return self._bandwidth_by_rows(demand, error, places)
         csr, unit = self.network.csr, self.network.unit
         inner, places = demand[self.network.order], self.network.rank[places]
         positive = csr[2][csr[2] > 0]
@@ -150,11 +153,11 @@ class Smoothing:
         seen = np.empty((_PLACES, demand.shape[1]))
         while True:
             least = kernels.gathered(csr, places, inner, width, seen)
-            if _typical(seen) <= error or least == len(inner):
+            if _median_error(seen) <= error or least == len(inner):
                 return width * unit
             width *= _STEP
 
-    def _by_rows_chosen(self, demand: Floats, error: float, places: Ints) -> float:
+    def _bandwidth_by_rows(self, demand: Floats, error: float, places: Ints) -> float:
         rows = self.metric.distance_rows(places)
         least = np.partition(rows + np.where(rows > 0, 0.0, np.inf), 0, axis=1)[:, 0]
         tried, most = float(np.median(least)), float(rows.max())
@@ -162,18 +165,18 @@ class Smoothing:
             return 1.0
         while True:
             seen = np.maximum(1.0 - (rows / tried) ** 2, 0.0) ** 2 @ demand
-            if _typical(seen) <= error or tried > most:
+            if _median_error(seen) <= error or tried > most:
                 return tried
             tried *= _STEP
 
 
 def standard_error(density: Floats) -> Floats:
-    """Of the first column, by the draws in the others."""
+    """Standard error of the first column, by the draws in the others."""
     return np.sqrt(((density[:, 1:] - density[:, :1]) ** 2).mean(axis=1))
 
 
-def _typical(seen: Floats) -> float:
-    """Median relative standard error of places."""
+def _median_error(seen: Floats) -> float:
+    """Median relative standard error."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = standard_error(seen) / seen[:, 0]
     return float(np.median(np.where(seen[:, 0] > 0, share, np.inf)))

@@ -1,10 +1,11 @@
 """Posterior mean of a demand histogram from its noisy releases, under a hierarchical prior on the
 partition's tree. Post-processing.
 
-Any nodes may have been counted, by one round or several. The prior says how a node's demand divides
-between its children: all on one side, in proportion to their sizes, at a random share around that,
-or at any share. How often each happens is learned from the noisy counts. For fixed centers the cost
-is linear in the weights, so the posterior mean minimizes the expected cost.
+Any nodes may have been counted, in one round or several. The prior is a mixture of ways ("kinds")
+in which a node's demand splits between its children: all on one side, in proportion to their sizes,
+at a random share around that, or at any share. The frequencies of the kinds are learned from the
+noisy counts. For fixed centers the cost is linear in the weights, so the posterior mean minimizes
+the expected cost.
 """
 
 from __future__ import annotations
@@ -23,24 +24,23 @@ from metricdp.partitions.finite.ward import PartitionTree
 
 _GRID = 72
 _COARSE_GRID = 48
-_MANY = 2000
-"""Values a node's count may take: in trees up to so many parts, and beyond."""
-_REACH = 7.0
+_MANY_PARTS = 2000
+"""Grid values of a node's count: in trees of up to so many parts, and beyond."""
+_GRID_REACH = 7.0
 """Half the width of a node's grid, in standard deviations of its least-squares estimate."""
 _CONCENTRATION = 12.0
-"""Of the beta distribution of random shares: Beta(12 p, 12 (1 - p)) for a child of relative size
-p."""
-_OFF = np.array([0.5, 0.0, 0.11, 0.25])
-"""How far from half a child's share is on average, if its size is half: one-sided, proportional,
-around that, any.
+"""Of random shares: Beta(12 p, 12 (1 - p)) for a child of relative size p."""
+_MEAN_DEVIATION = np.array([0.5, 0.0, 0.11, 0.25])
+"""Mean deviation of a child's share from its size, if that is half: of one-sided, proportional,
+random and any shares.
 """
 _LEAST_SHARE = 1e-12
-"""Nearer to 0 or 1 the beta distributions are not distinguished."""
+"""Least distance of a relative size from 0 and 1."""
 
 
 class _Shares(NamedTuple):
-    """Shares at which priors are evaluated: so many quantiles of each beta distribution, so many of
-    any share, and multiples of the noise around the share that was counted.
+    """Shares at which priors are evaluated: the number of quantiles of each beta distribution, that
+    of evenly spaced ones, and multiples of the noise around the share that was counted.
     """
 
     quantiles: int
@@ -53,14 +53,16 @@ _QUICK = _Shares(6, 3, (-4.5, -2.5, -1.0, 0.0, 1.0, 2.5, 4.5))
 _ROUNDS = 20
 _MORE_ROUNDS = 8
 _SETTLED = 5e-3
-"""Rounds that learn the frequencies of splits, from nothing or an earlier round."""
+"""EM rounds that learn the frequencies of splits, from nothing or from an earlier estimate; change
+that ends them.
+"""
 _QUICK_GRID = 32
 _QUICK_ROUNDS = 3
-"""The same of a quick estimate: a tenth of the time, for what no center would tell."""
+"""The same of a quick estimate: a tenth of the time, without effect on centers."""
 _BAND = 3.0
-"""Splits of nodes whose sizes agree within a factor 2**3 share their frequencies, …"""
-_SHRINK = 2.0
-"""… which are drawn to those of the whole tree with the weight of this many splits."""
+"""Splits of nodes whose sizes agree within a factor of 2**3 share their frequencies, …"""
+_SHRINKAGE = 2.0
+"""… which shrink toward those of the whole tree with the weight of this many splits."""
 _USUAL = np.array([0.3, 0.05, 0.2, 0.45])
 _USUAL_EXPECTED = np.array([0.1, 0.25, 0.05, 0.35, 0.05, 0.2])
 _USUAL_SPLITS = 20.0
@@ -69,9 +71,8 @@ and with expected weights, and how many splits of a band they weigh: more would 
 follow the noise of few records (benchmarks/adaptive.md).
 """
 _DOUBT_ONE, _DOUBT = -0.25, 1.0
-"""Expected weights are left out unless the counts' likelihood is so much larger with them, in
-logarithms: where there is one round, as counts are too few to tell much, and where there are
-several. Less believes useless ones, more leaves out those that help
+"""Least gain in log-likelihood for which expected weights are used: with one round, whose counts
+tell little, and with several. Less accepts useless expectations, more rejects helpful ones
 (benchmarks/partition_method.md).
 """
 
@@ -84,9 +85,9 @@ class Counts:
     """Noisy counts of some nodes of a tree.
 
     `nodes` (n_counted,): distinct; `values` (n_counted,): true counts plus independent noise;
-    `scale` (n_counted,): of discrete Laplace noise, positive; `gaussian`: whether the noise is
-    nearly Gaussian, as that of local reports, in place of Laplace; of standard deviation `scale` ·
-    sqrt(2) either way.
+    `scale` (n_counted,) or one number: of discrete Laplace noise; `gaussian`: whether the noise is
+    nearly Gaussian, as that of local reports. The standard deviation is `scale` · sqrt(2) either
+    way.
     """
 
     nodes: Ints
@@ -95,7 +96,7 @@ class Counts:
     gaussian: bool = False
 
     def noise(self, n_draws: int, coins: np.random.Generator) -> Floats:
-        """Draws of what was added to the counts, by public coins, shape (n_draws, n_counted)."""
+        """Draws of the noise by public coins, shape (n_draws, n_counted)."""
         shape = n_draws, len(self.nodes)
         scale = np.broadcast_to(self.scale, shape[1:])
         if self.gaussian:
@@ -106,44 +107,44 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What the noisy counts tell: the posterior of the true ones.
+    """Posterior of the true counts, given the noisy ones.
 
     `mean` (n_parts,): expected true count of every part, not negative; `frequencies`: learned
-    frequencies of the kinds of split; `tree`, `looks`, `any_share`: what it was computed from: see
+    frequencies of the kinds of split; `tree`, `rounds`, `any_share`: what it was computed from, see
     `joint_posterior`.
     """
 
     mean: Floats
     frequencies: Frequencies
     tree: PartitionTree
-    looks: Sequence[Counts]
+    rounds: Sequence[Counts]
     any_share: bool = False
 
     @property
     def trust(self) -> float:
-        """Whether expected weights are trusted, 1, or left out, 0, as the counts showed."""
+        """1 if the counts made expected weights believable, 0 if these are left out."""
         fewest = 0 if self.tree.numbers is None or self.by_chance else len(_USUAL_EXPECTED) - 1
         return float(all(len(kinds) >= fewest for kinds in self.frequencies.values()))
 
     @property
     def by_chance(self) -> bool:
-        """Whether each record by itself follows what is expected (`if_by_chance`)."""
+        """Whether each record follows the expected weights independently (`if_by_chance`)."""
         return any(len(kinds) < len(_USUAL) - 1 for kinds in self.frequencies.values())
 
     @property
     def trusted_tree(self) -> PartitionTree:
-        """The tree, with sizes as expected if that is trusted."""
+        """The tree, with expected weights as sizes only if they are trusted."""
         return self.tree if self.trust else self.tree.even()
 
     @property
     def uneven(self) -> float:
-        """What share of a node's count is not where its children's sizes say, by the frequencies
-        of all bands.
+        """Mean share of a node's count that is not where its children's sizes predict, over all
+        bands.
         """
         if not self.frequencies:
             return 0.0
         kinds = np.mean(list(self.frequencies.values()), axis=0)
-        return float(_OFF @ _by_size(kinds if self.any_share else np.append(kinds, 0.0)))
+        return float(_MEAN_DEVIATION @ _by_size(kinds if self.any_share else np.append(kinds, 0.0)))
 
     @property
     def pointed(self) -> bool:
@@ -153,19 +154,21 @@ class Estimate:
         return sum(one_sided) > usual[0] * len(one_sided)
 
     def spread(self, amounts: Floats) -> Floats:
-        """Amounts of parts over their points, by expected weights if they are trusted."""
+        """Distribute amounts of parts over their points, by expected weights if they are
+        trusted.
+        """
         return self.trusted_tree.spread(amounts)
 
     def if_by_chance(self) -> Estimate:
-        """The posterior of records that each by itself follow what is expected, if the noisy counts
-        are likelier so than with the learned frequencies; else this. Such counts tell nothing
-        beside what is expected but their noise (benchmarks/partition_method.md).
+        """The posterior of records that follow the expected weights independently (binomial
+        splits), if that makes the noisy counts likelier than the learned frequencies do; else this.
+        Such counts add nothing to the expectation but noise (benchmarks/partition_method.md).
         """
         if self.tree.numbers is None or self.tree.n_parts == 1:
             return self
-        model = _Model(self.trusted_tree, self.looks, self.any_share)
+        model = _Model(self.trusted_tree, self.rounds, self.any_share)
         likely = model._upward(np.array([self.frequencies[b] for b in model.bands.tolist()]))
-        model = _Model(self.tree, self.looks, self.any_share, by_chance=True)
+        model = _Model(self.tree, self.rounds, self.any_share, by_chance=True)
         kinds = np.array([1.0, 0.0])
         if model.evidence(kinds) <= likely:
             return self
@@ -173,17 +176,17 @@ class Estimate:
         return replace(self, mean=model.mean(), frequencies=learned)
 
     def draw(self, n_draws: int, seed: int = 0) -> Floats:
-        """True counts of every part, drawn from their joint posterior, shape (n_draws, n_parts).
+        """Draws of the counts of all parts from their joint posterior, shape (n_draws, n_parts).
 
-        One pass up, then exact draws from the root down: O(n_parts) time a draw.
+        One upward pass, then exact draws from the root down: O(n_parts) time a draw.
         """
         m = self.tree.n_parts
         coins = np.random.default_rng(seed)
         if m == 1:
-            center, spread = least_squares(self.tree, self.looks)
+            center, spread = least_squares(self.tree, self.rounds)
             return np.maximum(center + spread * coins.standard_normal((n_draws, 1)), 0.0)
         drawn = np.empty((n_draws, 2 * m - 1))
-        model = _Model(self.trusted_tree, self.looks, self.any_share, by_chance=self.by_chance)
+        model = _Model(self.trusted_tree, self.rounds, self.any_share, by_chance=self.by_chance)
         model.draw(self.frequencies, coins, drawn)
         return drawn[:, :m]
 
@@ -198,16 +201,18 @@ def joint_posterior(
     quickly: bool = False,
     several: bool = False,
 ) -> Estimate:
-    """Expected true count of every part, given all that any round counted. The `usual` frequencies
-    of splits in a plane, which need `any_share`, help where counts are too few to learn them.
-    `quickly`: on coarser grids, at fewer shares, in fewer rounds. Expected weights are left out
-    unless the counts speak for them, if there are `several` rounds, or not against them.
+    """Expected true count of every part, given the noisy counts of all rounds (`counted`).
 
-    Sum-product message passing on the tree, up and down, with one uniform grid of values a node,
-    around its least-squares estimate; expectation maximization for the frequencies of the kinds of
-    split. O(n_parts) time: some 10^5 operations a part and round, up to 20 rounds. The idea of
-    mixing proportional and one-sided splits is that of Polya trees; consistency of tree counts by
-    least squares (Hay et al., VLDB 2010) is the special case without a prior.
+    `usual`: start from the frequencies of splits in a plane, which need `any_share`; they help
+    where counts are too few to learn. `quickly`: coarser grids, fewer shares and rounds. Expected
+    weights are used only if the counts favor them; with a single round (not `several`), unless the
+    counts oppose them.
+
+    Sum-product message passing on the tree, up and down, on one uniform grid of values a node
+    around its least-squares estimate, with expectation maximization for the frequencies. O(n_parts)
+    time: some 10^5 operations a part and round, up to 20 rounds. Mixtures of proportional and
+    one-sided splits are those of Polya trees; least squares on tree counts (Hay et al., VLDB 2010)
+    is the case without a prior.
     """
     if tree.n_parts == 1:
         center, _ = least_squares(tree, counted)
@@ -223,8 +228,8 @@ def joint_posterior(
 
 
 def _as_expected(tree: PartitionTree, rounds: Sequence[Counts], doubt: float) -> bool:
-    """Whether noisy counts are likelier with sizes as expected than with one a point, where splits
-    are as usual with expectations.
+    """Whether the noisy counts are likelier under expected weights than under equal ones, with the
+    usual frequencies of splits.
     """
     if tree.numbers is None:
         return True
@@ -238,12 +243,14 @@ def _usual(tree: PartitionTree) -> Floats:
 
 
 def _by_size(kinds: Floats) -> Floats:
-    """Frequencies of kinds, any share the last, whatever the size that splits follow."""
+    """Frequencies of one-sided, proportional, random and any shares, summed over the size
+    measures.
+    """
     return np.r_[kinds[0], np.reshape(kinds[1:-1], (2, -1)).sum(axis=1), kinds[-1]]
 
 
 class _Model:
-    """Grids, likelihoods and kinds of split of a tree, and the messages on it."""
+    """Grids, likelihoods and priors of the splits of a tree, and messages on it."""
 
     def __init__(
         self,
@@ -256,18 +263,18 @@ class _Model:
         self.tree = tree
         m = tree.n_parts
         center, spread = least_squares(tree, rounds)
-        grid = _QUICK_GRID if quick else _GRID if m <= _MANY else _COARSE_GRID
+        grid = _QUICK_GRID if quick else _GRID if m <= _MANY_PARTS else _COARSE_GRID
         tail = np.minimum(
             spread / np.sqrt(2.0), min(float(np.min(counts.scale)) for counts in rounds)
         )
-        reach = _REACH * spread + 4.0 * tail
+        reach = _GRID_REACH * spread + 4.0 * tail
         low = np.maximum(center - reach, 0.0)
         step = (np.maximum(center, 0.0) + reach - low) / (grid - 1)
         at = _QUICK if quick else _FINE
         fractions, kinds = _shares(tree, center, spread, any_share, at, by_chance)
         band, self.bands = _bands(tree)
         self.splits = Splits(tree.children, low, step, fractions, kinds, band)
-        self.seen = _likelihood(low[:, None] + step[:, None] * np.arange(grid), rounds)
+        self.likelihood = _likelihood(low[:, None] + step[:, None] * np.arange(grid), rounds)
         self.inside = np.empty((2 * m - 1, grid))
         self.outside = np.empty((2 * m - 1, grid))
         self.outside[-1] = 1.0 / grid
@@ -278,7 +285,7 @@ class _Model:
         number = len(self.splits.kinds)
         first = np.full(number, 1.0 / number) if usual is None else usual
         weight = np.zeros(number) if usual is None else _USUAL_SPLITS * usual
-        frequency = np.array([_start(known, b, first) for b in self.bands])
+        frequency = np.array([_initial_frequencies(known, b, first) for b in self.bands])
         for step in range(rounds):
             self._upward(frequency)
             self.at_leaves = step == rounds - 1
@@ -290,11 +297,11 @@ class _Model:
         return frequency
 
     def evidence(self, prior: Floats) -> float:
-        """Logarithm of the counts' likelihood if all bands have these frequencies of kinds."""
+        """Log-likelihood of the counts if all bands have these frequencies."""
         return self._upward(np.tile(prior, (len(self.bands), 1)))
 
     def mean(self) -> Floats:
-        """Posterior mean of every part's count, by the last messages, passed on to parts."""
+        """Posterior mean of every part, from the last messages."""
         if not self.at_leaves:
             self._downward(np.ones((len(self.bands), len(self.splits.kinds))), True)
         m = self.tree.n_parts
@@ -304,16 +311,18 @@ class _Model:
         return self.splits.low[:m] + self.splits.step[:m] * place
 
     def draw(self, learned: Frequencies, coins: np.random.Generator, drawn: Floats) -> None:
-        """Fill `drawn`, shape (n_draws, 2 · n_parts - 1), with joint counts of all nodes."""
+        """Fill `drawn`, shape (n_draws, 2 · n_parts - 1), with joint draws of all nodes."""
         number = len(self.splits.kinds)
-        self._upward(np.array([_start(learned, b, np.ones(number)) for b in self.bands]))
+        self._upward(
+            np.array([_initial_frequencies(learned, b, np.ones(number)) for b in self.bands])
+        )
         belief = self.inside[-1] / self.inside[-1].sum()
         at = coins.choice(len(belief), len(drawn), p=belief)
         low, step = self.splits.low[-1], self.splits.step[-1]
         total = low + step * (at + coins.random(len(drawn)) - 0.5)
         sampled(
             self.splits,
-            self.chances,
+            self.probability,
             self.inside,
             np.maximum(total, 0.0),
             coins.random((len(drawn), len(self.tree.children))),
@@ -321,20 +330,20 @@ class _Model:
         )
 
     def _downward(self, frequency: Floats, to_leaves: bool) -> Floats:
-        """Messages down, and how many splits of each kind there are."""
-        messages = self.chances, self.seen, self.inside, self.outside
+        """Messages down; returns the expected number of splits of each kind."""
+        messages = self.probability, self.likelihood, self.inside, self.outside
         counts: Floats = downward(self.splits, frequency, *messages, to_leaves)
         return counts
 
     def _upward(self, frequency: Floats) -> float:
-        """Messages up, every kind of split by its frequency in the split's band."""
+        """Messages up, at these frequencies of every band; returns the log-likelihood."""
         own, kinds = frequency[self.splits.band], self.splits.kinds
-        self.chances: Floats = np.einsum("ic,cis->is", own, kinds)
-        return upward(self.splits, self.chances, self.seen, self.inside)
+        self.probability: Floats = np.einsum("ic,cis->is", own, kinds)
+        return upward(self.splits, self.probability, self.likelihood, self.inside)
 
 
 def observed(tree: PartitionTree, rounds: Sequence[Counts]) -> tuple[Floats, Floats]:
-    """Every node's own mean and precision from all rounds, (2 · n_parts - 1,)."""
+    """Mean and precision of all counts of each node itself, shapes (2 · n_parts - 1,)."""
     precision = np.zeros(2 * tree.n_parts - 1)
     value = np.zeros(2 * tree.n_parts - 1)
     for counts in rounds:
@@ -352,7 +361,7 @@ def least_squares(tree: PartitionTree, rounds: Sequence[Counts]) -> tuple[Floats
 
 
 def _likelihood(values: Floats, rounds: Sequence[Counts]) -> Floats:
-    """Likelihood of every node's noisy counts at each value; 1 if not counted."""
+    """Likelihood of the noisy counts of every node at each value; 1 without counts."""
     distance = np.zeros_like(values)
     for counts in rounds:
         scale = np.broadcast_to(counts.scale, len(counts.nodes))[:, None]
@@ -370,9 +379,9 @@ def _shares(
     by_chance: bool,
 ) -> tuple[Floats, Floats]:
     """Possible shares of the left child, shape (m - 1, S), and their probabilities under each of C
-    kinds of split, shape (C, m - 1, S): one-sided; proportional to what is expected, and to the
-    number of points where that is something else; around these; any. Of splits `by_chance`: around
-    these alone, as near as those of so many records that each follow what is expected.
+    kinds of split, shape (C, m - 1, S): one-sided; proportional to the size, and to the number of
+    points where that differs; around these; any. For splits `by_chance` only the latter two, as
+    close to the sizes as binomial counts.
     """
     m = tree.n_parts
     left = tree.children[:, 0]
@@ -384,8 +393,8 @@ def _shares(
     whole = np.maximum(center[m:], spread[m:])[:, None]
     noise = np.minimum(spread[left], spread[tree.children[:, 1]])[:, None] / whole
     observed = np.clip(center[left][:, None] / whole, 0.0, 1.0) + np.array(at.around) * noise
-    near = np.maximum(whole, 1.0) if by_chance else np.full_like(whole, _CONCENTRATION)
-    columns = [_quantiles(p, near, at.quantiles) for p in means]
+    concentration = np.maximum(whole, 1.0) if by_chance else np.full_like(whole, _CONCENTRATION)
+    columns = [_beta_quantiles(p, concentration, at.quantiles) for p in means]
     columns.append(np.clip(observed, 0.0, 1.0))
     if any_share and not by_chance:
         columns.append(np.tile((np.arange(at.anywhere) + 0.5) / at.anywhere, (m - 1, 1)))
@@ -393,7 +402,7 @@ def _shares(
     between = (drawn[:, 1:] + drawn[:, :-1]) / 2
     one = np.ones_like(means[0])
     zero = np.zeros_like(one)
-    priors = [betainc(near * p, near * (1 - p), between) for p in means]
+    priors = [betainc(concentration * p, concentration * (1 - p), between) for p in means]
     if by_chance:
         return drawn, np.stack([np.diff(each, axis=1, prepend=0.0, append=1.0) for each in priors])
     priors += [between] * any_share
@@ -409,23 +418,23 @@ def _shares(
     return np.concatenate([points, drawn], axis=1), np.stack(kinds)
 
 
-def _quantiles(p: Floats, near: Floats, number: int) -> Floats:
-    """Of the beta distribution around each share, shape (m - 1, number)."""
-    both = np.concatenate([p, near], axis=1)
-    each, split = np.unique(both, axis=0, return_inverse=True)  # most splits are of few kinds
+def _beta_quantiles(p: Floats, concentration: Floats, number: int) -> Floats:
+    """Quantiles of the beta distribution around each share, shape (m - 1, number)."""
+    both = np.concatenate([p, concentration], axis=1)
+    each, split = np.unique(both, axis=0, return_inverse=True)  # most splits are equal to others
     a, b = each[:, :1] * each[:, 1:], (1 - each[:, :1]) * each[:, 1:]
     return betaincinv(a, b, (np.arange(number) + 0.5) / number)[split.ravel()]
 
 
 def _bands(tree: PartitionTree) -> tuple[Ints, Ints]:
-    """Number of every split's band, and the bands: generations below the root by size, in steps."""
+    """Band of every split, and the bands: the size relative to the root, on a logarithmic scale."""
     generation = np.log2(tree.sizes[-1] / tree.sizes[tree.n_parts :])
     bands, number = np.unique((generation / _BAND).astype(np.int64), return_inverse=True)
     return number, bands
 
 
-def _start(known: Frequencies | None, band: int, first: Floats) -> Floats:
-    """Frequencies at which learning starts: those of the deepest band above, or the first."""
+def _initial_frequencies(known: Frequencies | None, band: int, first: Floats) -> Floats:
+    """Frequencies at which learning starts: those known of the deepest band above, else `first`."""
     learned = {
         b: each for b, each in (known or {}).items() if b <= band and len(each) == len(first)
     }
@@ -433,9 +442,9 @@ def _start(known: Frequencies | None, band: int, first: Floats) -> Floats:
 
 
 def _frequencies(count: Floats, usual: Floats) -> Floats:
-    """Expected frequencies of the kinds of split in every band, from the expected number of each
-    and the `usual` one.
+    """Frequencies of the kinds of split in every band from their expected numbers, shrunk to the
+    overall ones.
     """
     overall = count.sum(axis=0) + 0.01 + usual
-    frequency = count + _SHRINK * overall / overall.sum() + usual
+    frequency = count + _SHRINKAGE * overall / overall.sum() + usual
     return frequency / frequency.sum(axis=1, keepdims=True)
