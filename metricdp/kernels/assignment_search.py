@@ -278,9 +278,7 @@ def _descend(
     chains: bool,
     centered: NDArray,
 ) -> None:
-    """Move clients and sites while that lowers the cost; the first `fixed` slots keep their
-    places.
-    """
+    """Move clients and sites while that helps; the first `fixed` slots keep their places."""
     n, quiet, j = len(loads), 0, 0
     min_gain += 1e-13 * penalty * state.used.sum()  # rounding
     begin = 0 if len(sites.max_open) > 1 else fixed

@@ -1,6 +1,4 @@
-"""Sums over the balls of many neighboring vertices, by one vectorized shortest-path search
-for all.
-"""
+"""Sums over the balls of many neighboring vertices, by one vectorized search for all."""
 
 from __future__ import annotations
 

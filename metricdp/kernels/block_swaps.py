@@ -1,7 +1,7 @@
-"""Eager swap local search on a block of costs (n_candidates, n_demand), row by row.
+"""Swap local search (first improvement) on a block of costs (n_candidates, n_demand).
 
-`centers` (k,) are row numbers, of which the first `fixed` are never closed; `labels` say which of
-them serve each demand point (`Labels`); `losses` (k,) what closing each slot adds to the cost.
+`centers` (k,) are row numbers, of which the first `fixed` stay; `labels` say which slots serve each
+demand point (`Labels`); `losses` (k,): what closing each slot adds to the cost.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 _GATHER_BITS = np.uint64(0x0102040810204080)
 _BYTE = np.uint64(56)
-"""Eight bytes of 0 or 1, times this, shifted by this: eight bits."""
-_PLACES = np.array(
+"""A word of eight bytes of 0 or 1, multiplied and shifted by these, is a byte of these bits."""
+_BITS_OF = np.array(
     [sorted(range(8), key=lambda bit: not byte >> bit & 1) for byte in range(256)], np.int32
 )
-"""The places of the ones in each byte, in order, and then the others."""
-_HOW_MANY = np.array([byte.bit_count() for byte in range(256)], np.uint64)
+"""For each byte the positions of its ones, then those of its zeros."""
+_BIT_COUNT = np.array([byte.bit_count() for byte in range(256)], np.uint64)
 
 
 class Labels(NamedTuple):
-    """The two slots that serve each demand point cheapest (n_demand,), and their costs."""
+    """The two cheapest slots of each demand point, and their costs, all (n_demand,)."""
 
     first: NDArray
     second: NDArray
@@ -32,8 +32,9 @@ class Labels(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What trying a row writes to: changes of cost, a byte a demand point (cheaper than its second
-    slot?), such words of eight bytes, and the demand points found.
+    """Arrays that trying a row writes to: changes of cost by slot; for each demand point whether
+    the row is cheaper than the second slot; nonzero words of eight such bytes; the demand points
+    found.
     """
 
     change: NDArray
@@ -44,7 +45,7 @@ class Workspace(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def workspace(n: int, k: int) -> Workspace:
-    """For so many demand points and slots."""
+    """For n demand points and k slots."""
     return Workspace(
         np.empty(k, np.float64),
         np.zeros((n + 7) // 8 * 8, np.uint8),
@@ -57,10 +58,9 @@ def workspace(n: int, k: int) -> Workspace:
 def block_seeds(
     block: NDArray, weights: NDArray, uniforms: NDArray, fixed: int, centers: NDArray
 ) -> None:
-    """k-median++ among the candidates: each next row is the one nearest to a demand point drawn by
-    weight × cost.
+    """k-median++: each row is the cheapest one for a demand point drawn by weight × cost.
 
-    `uniforms` (k,) in [0, 1). Fills `centers` (k,) from place `fixed` on; the rows are distinct.
+    `uniforms` (k,) in [0, 1). Fills `centers` (k,) from index `fixed` on; the rows are distinct.
     """
     m, n = block.shape
     near = np.full(n, np.inf)
@@ -90,7 +90,7 @@ def block_seeds(
 
 @njit(cache=True, nogil=True)
 def label_columns(block: NDArray, centers: NDArray) -> Labels:
-    """The two cheapest slots of every demand point and their costs; ties to the earlier."""
+    """The labels at these centers; ties go to the earlier slot."""
     n = block.shape[1]
     first, second = np.empty(n, np.int32), np.empty(n, np.int32)
     c_first, c_second = np.empty(n, block.dtype), np.empty(n, block.dtype)
@@ -112,7 +112,7 @@ def label_columns(block: NDArray, centers: NDArray) -> Labels:
 
 
 @njit(cache=True, nogil=True)
-def _label_column(block: NDArray, centers: NDArray, j: int, labels: Labels) -> None:
+def _relabel(block: NDArray, centers: NDArray, j: int, labels: Labels) -> None:
     first, second, c_first, c_second = labels
     a = 0
     b = 0
@@ -136,7 +136,7 @@ def _label_column(block: NDArray, centers: NDArray, j: int, labels: Labels) -> N
 
 @njit(cache=True, nogil=True)
 def block_losses(weights: NDArray, fixed: int, labels: Labels, losses: NDArray) -> float:
-    """Fill the cost of closing each slot (k,), infinite if it must stay; return the cost."""
+    """Fill the loss of closing each slot (k,), infinite if it is fixed; return the cost."""
     first, _, c_first, c_second = labels
     cost = 0.0
     losses[:] = 0.0
@@ -157,15 +157,17 @@ def _compare(row: NDArray, c_second: NDArray, nearer: NDArray) -> None:
 def row_change(
     row: NDArray, weights: NDArray, labels: Labels, losses: NDArray, space: Workspace
 ) -> float:
-    """Fill ``space.change``: entry s plus the value returned is the change if slot s closes."""
+    """Fill ``space.change``: its entry s plus the value returned is the change of cost when the row
+    replaces slot s.
+    """
     first, _, c_first, c_second = labels
     change, nearer, words, hits = space
     change[:] = losses
-    shared = 0.0
+    common_change = 0.0
     if len(losses) == 1:
         for j in range(len(row)):
-            shared += weights[j] * (np.float64(row[j]) - np.float64(c_first[j]))
-        return shared
+            common_change += weights[j] * (np.float64(row[j]) - np.float64(c_first[j]))
+        return common_change
     _compare(row, c_second, nearer)
     eights = nearer.view(np.uint64)
     found = 0
@@ -177,15 +179,15 @@ def row_change(
         at = 8 * words[q]
         byte = (eights[np.uint64(words[q])] * _GATHER_BITS) >> _BYTE
         for p in range(np.uint64(8)):
-            hits[count + p] = at + _PLACES[byte, p]
-        count += _HOW_MANY[byte]
+            hits[count + p] = at + _BITS_OF[byte, p]
+        count += _BIT_COUNT[byte]
     for h in range(count):
         j = hits[h]
         d = np.float64(row[j])
         near = np.float64(c_first[j])
-        shared += weights[j] * min(d - near, 0.0)
+        common_change += weights[j] * min(d - near, 0.0)
         change[first[j]] += weights[j] * (max(d, near) - np.float64(c_second[j]))
-    return shared
+    return common_change
 
 
 @njit(cache=True, nogil=True)
@@ -197,26 +199,26 @@ def row_changes(
     slots: NDArray,
     changes: NDArray,
 ) -> None:
-    """For each row of costs the slot that it best replaces, and the change of cost: fills `slots`
-    and `changes`. Other demand points are served no cheaper by it than by their second slot.
+    """Fill `slots` and `changes` with the slot that each row of costs best replaces, and the change
+    of cost. No row serves a missing demand point cheaper than its second slot.
     """
     space = workspace(rows.shape[1], len(losses))
     for i in range(len(rows)):
-        shared = row_change(rows[i], weights, labels, losses, space)
+        common_change = row_change(rows[i], weights, labels, losses, space)
         slots[i] = np.argmin(space.change)
-        changes[i] = shared + space.change[slots[i]]
+        changes[i] = common_change + space.change[slots[i]]
 
 
 @njit(cache=True, nogil=True)
 def _swap(block: NDArray, centers: NDArray, slot: int, row: int, labels: Labels) -> None:
-    """Put the row into the slot; the two cheapest slots of every demand point follow."""
+    """Put the row into the slot, and update the labels."""
     first, second, c_first, c_second = labels
     centers[slot] = row
     opened = block[row]
     for j in range(len(opened)):
         d = opened[j]
         if first[j] == slot or second[j] == slot:
-            _label_column(block, centers, j, labels)
+            _relabel(block, centers, j, labels)
         elif d < c_first[j]:
             second[j], c_second[j] = first[j], c_first[j]
             first[j] = slot
@@ -234,10 +236,10 @@ def block_local_search(
     centers: NDArray,
     order: NDArray,
     tolerance: float,
-    most: int,
+    most_swaps: int,
 ) -> tuple[int, float]:
-    """Try rows in `order` again and again, and take every improving swap at once, until none is
-    left, or `most` were taken; updates `centers`. Returns the number of swaps, and the cost.
+    """Try rows in cyclic `order`, and take every improving swap at once, until none is left or
+    `most_swaps` were taken; updates `centers`. Returns the number of swaps, and the cost.
 
     `weights` may be negative. `tolerance`: least relative improvement.
 
@@ -251,25 +253,25 @@ def block_local_search(
     opened = np.zeros(m, np.bool_)
     opened[centers] = True
     cost = block_losses(weights, fixed, labels, losses)
-    at, since, swaps = 0, 0, 0
-    while since < len(order) and swaps < most:
+    at, n_rejected, swaps = 0, 0, 0
+    while n_rejected < len(order) and swaps < most_swaps:
         row = order[at]
         at = (at + 1) % len(order)
-        since += 1
+        n_rejected += 1
         if opened[row]:
             continue
-        shared = row_change(block[row], weights, labels, losses, space)
+        common_change = row_change(block[row], weights, labels, losses, space)
         slot = np.argmin(space.change)
-        if shared + space.change[slot] >= -tolerance * abs(cost):
+        if common_change + space.change[slot] >= -tolerance * abs(cost):
             continue
         left, before = centers[slot], cost
         _swap(block, centers, slot, row, labels)
         cost = block_losses(weights, fixed, labels, losses)
         if cost < before:
             opened[left], opened[row] = False, True
-            since = 0
+            n_rejected = 0
             swaps += 1
-        else:  # a change that rounding made up, where costs differ by many digits
+        else:  # an improvement by rounding alone, where costs differ by many digits
             _swap(block, centers, slot, left, labels)
             cost = block_losses(weights, fixed, labels, losses)
     return swaps, cost
@@ -279,9 +281,9 @@ def block_local_search(
 def block_relink(
     block: NDArray, weights: NDArray, fixed: int, start: NDArray, target: NDArray, found: NDArray
 ) -> float:
-    """Walk from `start` to `target` (k,), always by the cheapest swap that leads there. `found`
-    gets the cheapest stop that no next one undercuts, else the middle one. O(d² n_demand / 2) for d
-    different rows (Resende & Werneck, J. Heuristics 2004, section 4).
+    """Path-relinking: walk from `start` to `target` (k,), always by the cheapest swap toward it.
+    `found` gets the cheapest local minimum on the way, else the middle; its cost is returned. O(d²
+    n_demand / 2) for d different rows (Resende & Werneck, J. Heuristics 2004, section 4).
     """
     m = len(block)
     k = len(start)
@@ -289,11 +291,11 @@ def block_relink(
     found[:] = start
     inside = np.zeros(m, np.bool_)
     inside[target] = True
-    there = inside[centers]
+    in_target = inside[centers]
     inside[:] = False
     inside[centers] = True
     missing = target[~inside[target]]
-    way = len(missing)
+    n_missing = len(missing)
     labels = label_columns(block, centers)
     losses = np.empty(k, np.float64)
     space = workspace(block.shape[1], k)
@@ -303,32 +305,30 @@ def block_relink(
     least = np.inf
     falling = False
     last = centers.copy()
-    for step in range(way):
+    for step in range(n_missing):
         for s in range(k):
-            if there[s]:
+            if in_target[s]:
                 losses[s] = np.inf
         at = 0
         slot = 0
         lowest = np.inf
-        for t in range(way - step):
-            shared = row_change(block[missing[t]], weights, labels, losses, space)
+        for t in range(n_missing - step):
+            common_change = row_change(block[missing[t]], weights, labels, losses, space)
             cheapest = int(np.argmin(change))
-            if shared + change[cheapest] < lowest:
+            if common_change + change[cheapest] < lowest:
                 at = t
                 slot = cheapest
-                lowest = shared + change[cheapest]
+                lowest = common_change + change[cheapest]
         last[:] = centers
         _swap(block, centers, slot, missing[at], labels)
-        there[slot] = True
-        missing[at] = missing[way - step - 1]
+        in_target[slot] = True
+        missing[at] = missing[n_missing - step - 1]
         cost = block_losses(weights, fixed, labels, losses)
-        if (
-            falling and cost >= before and before < least
-        ):  # the last stop was a local minimum, and no end
+        if falling and cost >= before and before < least:  # a local minimum before the end
             best = before
             least = before
             found[:] = last
-        if step == way // 2 - 1 and least == np.inf:
+        if step == n_missing // 2 - 1 and least == np.inf:
             best = cost
             found[:] = centers
         falling = cost < before

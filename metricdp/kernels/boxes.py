@@ -1,4 +1,4 @@
-"""Points moved into a box, each by itself, in one pass."""
+"""Points clipped to a box, each by itself, in one pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public coins of searches that are compiled."""
+"""Public random numbers for compiled searches."""
 
 from __future__ import annotations
 

@@ -51,9 +51,7 @@ def cover_local_search(
     n_fixed: int,
     passes: int,
 ) -> None:
-    """Swap single chosen sites, except the first `n_fixed`, while coverage grows; updates all
-    arguments.
-    """
+    """Swap single sites, except the first `n_fixed`, while coverage grows; updates all."""
     k = len(chosen)
     for _ in range(passes):
         better = False

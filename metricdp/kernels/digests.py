@@ -1,4 +1,4 @@
-"""A number that two readings of the same rows have in common, in whatever order."""
+"""Hashes of rows, and an order-independent digest to compare two readings of the same rows."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ def sum_of_hashes(words: NDArray[np.uint64]) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def hashes(seeds: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A hash of 64 bits of each row (n, d) under a seed of its own (n,): splitmix64's finalizer,
-    word by word.
-    """
+    """A 64-bit hash of each row (n, d) under its own seed (n,), by splitmix64's finalizer."""
     found = seeds.copy()
     for i in range(words.shape[0]):
         for j in range(words.shape[1]):

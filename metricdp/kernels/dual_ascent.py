@@ -19,9 +19,7 @@ def reduced_costs(
     rows: NDArray,
     reduced: NDArray,
 ) -> None:
-    """Fill `reduced` with the sums of ``min(cost - multipliers[client], 0)`` over the entries of
-    `rows`.
-    """
+    """Fill `reduced`: the sum of ``min(cost - multipliers[client], 0)`` over each of `rows`."""
     for i in rows:
         total = 0.0
         for e in range(start[i], start[i + 1]):

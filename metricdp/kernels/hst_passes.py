@@ -14,12 +14,11 @@ def consistent_counts(
     """Least-squares estimates of counts that add up, from independent noisy counts of some nodes of
     a tree.
 
-    `variance` is infinite where a node was not counted; below such nodes counts are divided by
+    `variance` is infinite where a node was not counted; below such nodes counts are distributed by
     `size`. Returns estimates, and upper bounds of their variances.
 
     Upwards, a node's own count and its children's sum are averaged by inverse variance; downwards,
-    differences are divided in proportion to variances (Hay, Rastogi, Miklau & Suciu, VLDB 2010).
-    O(n_nodes).
+    residuals are distributed by variance (Hay, Rastogi, Miklau & Suciu, VLDB 2010). O(n_nodes).
     """
     n = len(parent)
     estimate = value.copy()
@@ -45,7 +44,7 @@ def consistent_counts(
     for v in range(1, n):
         if spread[v] == np.inf:
             unknown[parent[v]] += size[v]
-    for v in range(1, n):  # in order of parents: theirs are final
+    for v in range(1, n):  # parents first: theirs are final
         p = parent[v]
         rest = estimate[p] - below[p]
         if unknown[p] > 0:
@@ -60,11 +59,11 @@ def consistent_counts(
 def settled_counts(
     parent: NDArray, estimate: NDArray, floor: NDArray, size: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Estimates above the noise, and even spreading below: a node settles if its parent did and its
-    estimate is above `floor`.
+    """Estimates above the noise, and even spreading below: a node is settled if its parent is and
+    its estimate exceeds `floor`.
 
-    Returns counts, where the rest of a settled node is divided among its other children by `size`,
-    and which nodes settled. O(n_nodes).
+    Returns counts, where the rest of a settled node is distributed over its other children by
+    `size`, and which nodes are settled. O(n_nodes).
     """
     n = len(parent)
     counts = estimate.copy()

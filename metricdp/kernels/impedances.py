@@ -1,4 +1,4 @@
-"""What serving from a distance costs, in compiled searches: a power of it, or more terms."""
+"""Cost transformations of distances in compiled searches: a power, or further terms."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def _terms(distance: float, impedance: Any) -> Any:
 
 @overload(impedance_cost)
 def _compiled(distance: float, impedance: Any) -> Any:
-    # the kind of impedance is known when code is compiled: powers pay nothing for the others
+    # chosen at compile time: powers pay nothing for the other terms
     return _power if isinstance(impedance, types.Integer) else _terms
 
 
 @njit(cache=True, nogil=True)
 def impedance_costs(distances: NDArray, impedance: Any, costs: NDArray) -> None:
-    """Fill `costs` with `impedance_cost` of each of some distances, float64."""
+    """Fill `costs` (float64) with `impedance_cost` of each distance."""
     for i in range(len(distances)):
         costs[i] = impedance_cost(distances[i], impedance)

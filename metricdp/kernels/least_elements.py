@@ -1,5 +1,6 @@
-"""Least-element lists: for each point, the points that are nearer to it than all before them in a
-random order. Of these labels are made, source by source.
+"""Least-element lists (Cohen 1997): for each point, the sources that are nearer to it than all
+sources before them in a random order. Each source labels the levels of the points it is first to
+reach.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ _EXACT = {"reassoc", "contract"}  # sums of integers below 2**53 are the same in
 
 
 class Labeling(NamedTuple):
-    """What sources write to: `radii` decrease to 0, `known` is each point's distance to the nearest
-    source so far, `filled` at how many levels it has a label in `labels` (n_points, n_levels).
+    """State: `radii` of the levels, decreasing to 0; `known` (n_points,): distance to the nearest
+    source so far; `filled` (n_points,): number of levels with a label in `labels` (n_points,
+    n_levels).
     """
 
     radii: NDArray
@@ -30,7 +32,7 @@ class Labeling(NamedTuple):
 
 @njit(cache=True, nogil=True, inline="always")
 def _label(found: Labeling, v: int, distance: int, number: int) -> None:
-    """A source is the first within some levels' radii of a point."""
+    """Label the levels of a point whose radius a source is the first to be within."""
     level = found.filled[v]
     while level < len(found.radii) and distance <= found.radii[level]:
         found.labels[v, level] = number
@@ -42,10 +44,10 @@ def _label(found: Labeling, v: int, distance: int, number: int) -> None:
 def graph_labels(
     graph: tuple, sources: NDArray, first: int, found: Labeling, keys: NDArray, payload: NDArray
 ) -> None:
-    """Label the vertices that are nearer to a source than to all before it, by one pruned search a
-    source; sources are numbered from `first` on. `keys`, `payload` need ``n_arcs + 1`` entries.
+    """Label the vertices nearer to a source than to all before it, by one pruned search a source;
+    sources are numbered from `first` on. `keys`, `payload` need ``n_arcs + 1`` entries.
 
-    ln n entries a vertex are expected in random order (Cohen 1997).
+    In random order a vertex has ln n entries in expectation (Cohen 1997).
     """
     indptr, indices, lengths = graph
     known = found.known
@@ -73,22 +75,22 @@ def graph_labels(
 def vector_labels(
     points: NDArray, boxes: tuple, euclidean: bool, sources: NDArray, first: int, found: Labeling
 ) -> None:
-    """As `graph_labels`, for integer points under the Euclidean or L1 distance rounded up, pruned
-    by `boxes`: lowest and highest corners, and at least the largest ``found.known`` inside, by
-    `over_boxes`.
+    """As `graph_labels`, for integer points and the Euclidean or L1 distance rounded up. Pruned by
+    `boxes`, from `over_boxes`: lowest and highest corners, and upper bounds of ``found.known``
+    inside.
     """
     low, high, farthest = boxes
     known = found.known
     n, d = points.shape
     n_blocks = len(farthest) // 2
-    waiting = np.empty(64, np.int64)
+    stack = np.empty(64, np.int64)
     for i in range(len(sources)):
         x = points[sources[i]]
-        waiting[0] = 1
-        n_waiting = 1
-        while n_waiting > 0:
-            n_waiting -= 1
-            box = waiting[n_waiting]
+        stack[0] = 1
+        n_stacked = 1
+        while n_stacked > 0:
+            n_stacked -= 1
+            box = stack[n_stacked]
             bound = farthest[box] * farthest[box] if euclidean else farthest[box]
             gap = 0.0
             for j in range(d):
@@ -97,9 +99,9 @@ def vector_labels(
             if gap >= bound:
                 continue
             if box < n_blocks:
-                waiting[n_waiting] = 2 * box
-                waiting[n_waiting + 1] = 2 * box + 1
-                n_waiting += 2
+                stack[n_stacked] = 2 * box
+                stack[n_stacked + 1] = 2 * box + 1
+                n_stacked += 2
                 continue
             for v in range((box - n_blocks) * BLOCK, min((box - n_blocks + 1) * BLOCK, n)):
                 distance = _rounded_up(x, points[v], known[v], euclidean)
@@ -110,7 +112,7 @@ def vector_labels(
 
 @njit(cache=True, nogil=True)
 def row_labels(rows: NDArray, first: int, found: Labeling) -> None:
-    """As `graph_labels`, by a row of distances (n_sources, n_points) a source."""
+    """As `graph_labels`, from rows of distances (n_sources, n_points)."""
     for i in range(len(rows)):
         for v in range(rows.shape[1]):
             if rows[i, v] < found.known[v]:
@@ -119,17 +121,17 @@ def row_labels(rows: NDArray, first: int, found: Labeling) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=_EXACT)
-def _rounded_up(x: NDArray, y: NDArray, enough: int, euclidean: bool) -> int:
-    """Distance rounded up, or `enough` as soon as it is known to be no smaller."""
+def _rounded_up(x: NDArray, y: NDArray, cap: int, euclidean: bool) -> int:
+    """Distance rounded up, or `cap` as soon as it cannot be smaller."""
     total = 0.0
-    limit = np.float64(enough)
+    limit = np.float64(cap)
     limit = limit * limit if euclidean else limit
     for first in range(0, len(x), 64):
         for j in range(first, min(first + 64, len(x))):
             side = x[j] - y[j]
             total += side * side if euclidean else abs(side)
         if total >= limit:
-            return enough
+            return cap
     if not euclidean:
         return int(total)
     root = int(np.ceil(np.sqrt(total)))
@@ -137,10 +139,10 @@ def _rounded_up(x: NDArray, y: NDArray, enough: int, euclidean: bool) -> int:
 
 
 def over_boxes(pick: np.ufunc, values: NDArray, empty: float) -> NDArray:
-    """The least or greatest (`pick`) of some values in every box, `empty` in one without points.
+    """Minimum or maximum (`pick`) of values in every box, `empty` in one without points.
 
-    A box is a block of consecutive points, or two of them and so on: an implicit binary tree from
-    box 1 on. `values` (n_points, …): near points should have near indices.
+    Boxes form an implicit binary tree from box 1 on, whose leaves are blocks of consecutive points.
+    `values` (n_points, …): near points should have near indices.
     """
     least = pick.reduceat(values, np.arange(0, len(values), BLOCK))
     n_boxes = 1 << (len(least) - 1).bit_length()

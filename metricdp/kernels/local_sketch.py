@@ -1,4 +1,4 @@
-"""Sketches of randomized messages, and the Walsh–Hadamard transform that reads them."""
+"""Sketches of locally randomized messages, and the Walsh–Hadamard transform that decodes them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def walsh(table: NDArray) -> None:
 def add_vectors(
     sums: NDArray, characters: NDArray, nonces: NDArray, indices: NDArray, quantiles: NDArray
 ) -> None:
-    """Make the vectors that messages name, and add each to the row of its character."""
+    """Expand the vectors that messages encode, and add each to the row of its character."""
     d = sums.shape[1]
     each = (d + 4) // 5
     for i in range(len(nonces)):

@@ -1,4 +1,4 @@
-"""Swap local search on lists of near candidates, with random local exchanges (`Near`)."""
+"""Swap local search and kicks for k-median on lists of near candidates (`Near`)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from scipy.sparse import csr_array
 from metricdp.kernels.coins import uniform
 
 NOBODY = -1
-_KICK = 150
-_TRANSFERS = 0.25
-"""Entries that a kick costs besides; how many of them close a center elsewhere."""
+_KICK_COST = 150
+_TRANSFER_SHARE = 0.25
+"""List entries that a kick counts as; share of kicks that close a center elsewhere."""
 
 
 class Near(NamedTuple):
-    """Costs of serving demand points from candidates near them: `start`, `site`, `cost` by demand
-    point, cost ascending; `site_start`, `client`, `site_cost` by candidate; `far` is the cost
-    without an open near candidate.
+    """Costs of demand points from candidates near them: `start`, `site`, `cost` by demand point, in
+    ascending cost; `site_start`, `client`, `site_cost` by candidate; `far`: cost without an open
+    near candidate.
     """
 
     start: NDArray
@@ -33,9 +33,9 @@ class Near(NamedTuple):
     far: NDArray
 
 
-class Near2(NamedTuple):
-    """Centers and the two nearest of every demand point (-1: none). `losses` (2 * size,) is a
-    tournament tree of what closing each slot adds; required slots are infinite.
+class Labels(NamedTuple):
+    """Centers, and the two nearest of every demand point (-1: none). `losses` (2 * size,): a
+    tournament tree of what closing each slot adds, infinite for required slots.
     """
 
     centers: NDArray
@@ -47,13 +47,13 @@ class Near2(NamedTuple):
     losses: NDArray
 
 
-class _Work(NamedTuple):
-    """Work space: savings of each slot, candidates that wait (a ring), slots that changed."""
+class _Workspace(NamedTuple):
+    """Savings by slot; a ring buffer of candidates to try; slots whose losses changed."""
 
-    extra: NDArray
+    savings: NDArray
     touched: NDArray
     queue: NDArray
-    waits: NDArray
+    queued: NDArray
     changed: NDArray
     stale: NDArray
 
@@ -61,14 +61,14 @@ class _Work(NamedTuple):
 def transposed(
     start: NDArray, site: NDArray, cost: NDArray, m: int
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """The entries by candidate: starts, demand points and costs."""
+    """The lists by candidate: starts, demand points and costs."""
     by_site = csr_array((cost, site, start), shape=(len(start) - 1, m)).tocsc()
     return by_site.indptr.astype(np.int64), by_site.indices.astype(np.int32), by_site.data
 
 
 @njit(cache=True, nogil=True)
-def _counted(block: NDArray, reach: NDArray) -> NDArray:
-    """How many entries of each column of a block (m, n) are below `reach` (n,)."""
+def _count_near(block: NDArray, reach: NDArray) -> NDArray:
+    """Number of entries of each column of a block (m, n) below `reach` (n,)."""
     count = np.zeros(block.shape[1], np.int64)
     for i in range(len(block)):
         row = block[i]
@@ -78,8 +78,10 @@ def _counted(block: NDArray, reach: NDArray) -> NDArray:
 
 
 @njit(cache=True, nogil=True)
-def _listed(block: NDArray, reach: NDArray, start: NDArray, site: NDArray, cost: NDArray) -> None:
-    """Fill the lists, each of them upwards."""
+def _fill_lists(
+    block: NDArray, reach: NDArray, start: NDArray, site: NDArray, cost: NDArray
+) -> None:
+    """Fill the lists, each in ascending cost."""
     m, n = block.shape
     at = start[:-1].copy()
     for i in range(m):
@@ -99,18 +101,18 @@ def _listed(block: NDArray, reach: NDArray, start: NDArray, site: NDArray, cost:
 def near_of_block(
     block: NDArray[Any], reach: NDArray[np.float64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]] | None:
-    """Start, site and cost of candidates below `reach` (n,) on a block; None beyond `most`."""
-    start = np.r_[0, np.cumsum(_counted(block, reach))]
+    """Lists (start, site, cost) of what is below `reach` (n,); None beyond `most` entries."""
+    start = np.r_[0, np.cumsum(_count_near(block, reach))]
     if start[-1] > most:
         return None
     site = np.empty(start[-1], np.int32)
     cost = np.empty(start[-1], block.dtype)
-    _listed(block, reach, start, site, cost)
+    _fill_lists(block, reach, start, site, cost)
     return start, site, cost
 
 
 @njit(cache=True, nogil=True)
-def _tournament(losses: NDArray, slot: int) -> None:
+def _update_tree(losses: NDArray, slot: int) -> None:
     at = (len(losses) // 2 + slot) // 2
     while at > 0:
         least = min(losses[2 * at], losses[2 * at + 1])
@@ -121,8 +123,8 @@ def _tournament(losses: NDArray, slot: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _cheapest(losses: NDArray) -> int:
-    """The slot of the least loss."""
+def _cheapest_slot(losses: NDArray) -> int:
+    """The slot of least loss."""
     size = len(losses) // 2
     at = 1
     while at < size:
@@ -131,8 +133,8 @@ def _cheapest(losses: NDArray) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _label(near: Near, state: Near2, j: int) -> None:
-    """The two cheapest open candidates of a demand point."""
+def _label(near: Near, state: Labels, j: int) -> None:
+    """Label a demand point with its two cheapest open candidates."""
     a = b = NOBODY
     da = db = near.far[j]
     for e in range(near.start[j], near.start[j + 1]):
@@ -150,8 +152,8 @@ def _label(near: Near, state: Near2, j: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def account(near: Near, state: Near2, fixed: int) -> float:
-    """All losses and the cost, anew."""
+def recompute_losses(near: Near, state: Labels, fixed: int) -> float:
+    """Recompute all losses; returns the cost."""
     losses = state.losses
     size = len(losses) // 2
     k = len(state.centers)
@@ -171,7 +173,7 @@ def account(near: Near, state: Near2, fixed: int) -> float:
 
 @njit(cache=True, nogil=True)
 def state_at(near: Near, centers: NDArray, fixed: int) -> tuple:
-    """State of a search at these centers, and the cost."""
+    """The labels at these centers, and the cost."""
     n = len(near.weights)
     m = len(near.site_start) - 1
     k = len(centers)
@@ -181,7 +183,7 @@ def state_at(near: Near, centers: NDArray, fixed: int) -> tuple:
     slot = np.full(m, NOBODY, np.int32)
     for s in range(k):
         slot[centers[s]] = s
-    state = Near2(
+    state = Labels(
         centers.astype(np.int32),
         slot,
         np.empty(n, np.int32),
@@ -192,13 +194,13 @@ def state_at(near: Near, centers: NDArray, fixed: int) -> tuple:
     )
     for j in range(n):
         _label(near, state, j)
-    return state, account(near, state, fixed)
+    return state, recompute_losses(near, state, fixed)
 
 
 @njit(cache=True, nogil=True)
-def workspace(m: int, k: int) -> _Work:
-    """Work space for `kicked`."""
-    return _Work(
+def workspace(m: int, k: int) -> _Workspace:
+    """Work space for m candidates and k centers."""
+    return _Workspace(
         np.zeros(k),
         np.empty(k, np.int32),
         np.empty(m, np.int32),
@@ -209,11 +211,11 @@ def workspace(m: int, k: int) -> _Work:
 
 
 @njit(cache=True, nogil=True)
-def _best_swap(near: Near, state: Near2, work: _Work, row: int) -> tuple:
-    """Change of cost of opening a candidate and closing the best slot for it, and that slot."""
-    extra, touched = work.extra, work.touched
+def _best_swap(near: Near, state: Labels, work: _Workspace, row: int) -> tuple:
+    """Change of cost when a candidate opens in the best slot, and that slot."""
+    savings, touched = work.savings, work.touched
     size = len(state.losses) // 2
-    shared = 0.0
+    common_change = 0.0
     count = 0
     for e in range(near.site_start[row], near.site_start[row + 1]):
         j = near.client[e]
@@ -225,35 +227,35 @@ def _best_swap(near: Near, state: Near2, work: _Work, row: int) -> tuple:
         cheapest = state.c_first[j]
         s = state.first[j]
         if s < 0:
-            shared += w * (c - cheapest)
+            common_change += w * (c - cheapest)
             continue
-        if extra[s] == 0.0:
+        if savings[s] == 0.0:
             touched[count] = s
             count += 1
         if c < cheapest:
-            shared += w * (c - cheapest)
-            extra[s] += w * (next_ - cheapest)
+            common_change += w * (c - cheapest)
+            savings[s] += w * (next_ - cheapest)
         else:
-            extra[s] += w * (next_ - c)
-        if extra[s] == 0.0:
-            extra[s] = 1e-300
+            savings[s] += w * (next_ - c)
+        if savings[s] == 0.0:
+            savings[s] = 1e-300
     best = state.losses[1]
     slot = -1
     for t in range(count):
         s = touched[t]
-        value = state.losses[size + s] - extra[s]
+        value = state.losses[size + s] - savings[s]
         if value < best:
             best = value
             slot = s
-        extra[s] = 0.0
+        savings[s] = 0.0
     if slot < 0:
-        slot = _cheapest(state.losses)
-    return shared + best, slot
+        slot = _cheapest_slot(state.losses)
+    return common_change + best, slot
 
 
 @njit(cache=True, nogil=True)
-def _move(state: Near2, work: _Work, slot: int, change: float, count: int) -> int:
-    """Add to the loss of a slot; remember that it has changed."""
+def _change_loss(state: Labels, work: _Workspace, slot: int, change: float, count: int) -> int:
+    """Add to the loss of a slot, and record that it changed."""
     if slot >= 0 and change != 0.0:
         state.losses[len(state.losses) // 2 + slot] += change
         if not work.stale[slot]:
@@ -264,15 +266,15 @@ def _move(state: Near2, work: _Work, slot: int, change: float, count: int) -> in
 
 
 @njit(cache=True, nogil=True)
-def _await(near: Near, work: _Work, ring: NDArray, j: int, within: float) -> None:
-    """All candidates that serve a demand point at less than `within` are to be tried."""
+def _enqueue(near: Near, work: _Workspace, ring: NDArray, j: int, within: float) -> None:
+    """Queue all candidates that serve a demand point below the cost `within`."""
     m = len(work.queue)
     for e in range(near.start[j], near.start[j + 1]):
         if near.cost[e] >= within:
             break
         i = near.site[e]
-        if not work.waits[i]:
-            work.waits[i] = True
+        if not work.queued[i]:
+            work.queued[i] = True
             work.queue[ring[1]] = i
             ring[1] = (ring[1] + 1) % m
             ring[2] += 1
@@ -280,9 +282,9 @@ def _await(near: Near, work: _Work, ring: NDArray, j: int, within: float) -> Non
 
 @njit(cache=True, nogil=True)
 def _swap(
-    near: Near, state: Near2, work: _Work, ring: NDArray, slot: int, row: int, marks: bool
+    near: Near, state: Labels, work: _Workspace, ring: NDArray, slot: int, row: int, enqueue: bool
 ) -> float:
-    """Put a candidate into a slot; returns the change of cost, marks what is to be tried."""
+    """Put a candidate into a slot, `enqueue` affected candidates; returns the change of cost."""
     left = state.centers[slot]
     state.slot[left] = NOBODY
     state.slot[row] = slot
@@ -311,22 +313,22 @@ def _swap(
                     state.second[j], state.c_second[j] = slot, c
             w = near.weights[j]
             change += w * (state.c_first[j] - df)
-            count = _move(state, work, f, -w * (dg - df), count)
+            count = _change_loss(state, work, f, -w * (dg - df), count)
             more = w * (state.c_second[j] - state.c_first[j])
-            count = _move(state, work, state.first[j], more, count)
-            if marks:
-                _await(near, work, ring, j, max(dg, state.c_second[j]))
+            count = _change_loss(state, work, state.first[j], more, count)
+            if enqueue:
+                _enqueue(near, work, ring, j, max(dg, state.c_second[j]))
     for t in range(count):
         work.stale[work.changed[t]] = False
-        _tournament(state.losses, work.changed[t])
+        _update_tree(state.losses, work.changed[t])
     return change
 
 
 @njit(cache=True, nogil=True)
 def _descend(
     near: Near,
-    state: Near2,
-    work: _Work,
+    state: Labels,
+    work: _Workspace,
     ring: NDArray,
     log: NDArray,
     logged: int,
@@ -334,14 +336,14 @@ def _descend(
     tolerance: float,
     most: int,
 ) -> tuple:
-    """Try waiting candidates, and take improving swaps at once, until none waits."""
+    """Try queued candidates and take improving swaps at once, until the queue is empty."""
     m = len(work.queue)
     change = 0.0
     while ring[2] > 0:
         i = work.queue[ring[0]]
         ring[0] = (ring[0] + 1) % m
         ring[2] -= 1
-        work.waits[i] = False
+        work.queued[i] = False
         if state.slot[i] >= 0 or logged >= most:
             continue
         ring[3] += near.site_start[i + 1] - near.site_start[i]
@@ -356,14 +358,14 @@ def _descend(
 
 @njit(cache=True, nogil=True)
 def descended(
-    near: Near, state: Near2, work: _Work, order: NDArray, cost: float, tolerance: float
+    near: Near, state: Labels, work: _Workspace, order: NDArray, cost: float, tolerance: float
 ) -> float:
-    """Try all candidates in an order, and what their swaps touch; returns the cost."""
+    """Try all candidates in an order, then those affected by swaps. Returns the cost."""
     m = len(work.queue)
     ring = np.zeros(4, np.int64)
     log = np.empty((0, 2), np.int32)
     for i in order:
-        work.waits[i] = True
+        work.queued[i] = True
         work.queue[ring[1]] = i
         ring[1] = (ring[1] + 1) % m
         ring[2] += 1
@@ -371,34 +373,35 @@ def descended(
 
 
 @njit(cache=True, nogil=True)
-def kicked(
+def kick_and_descend(
     near: Near,
-    state: Near2,
-    work: _Work,
+    state: Labels,
+    work: _Workspace,
     fixed: int,
     coins: NDArray,
     effort: NDArray,
-    heat: float,
+    temperature: float,
     cost: float,
     tolerance: float,
     best: NDArray,
     best_cost: float,
 ) -> tuple:
-    """Exchange a few centers near a random demand point, or close one elsewhere for one there;
-    descend around them; keep that if it costs no more, or little more while warm; repeat.
+    """Iterated local search: exchange a few centers near a random demand point, or move one there
+    from elsewhere; descend around them; keep that if it costs at most a little more, by the
+    temperature.
 
-    The first `fixed` slots stay. `effort` (3,): list entries used, and limits for now and in all.
-    `heat`: mean loss that a step may make at the beginning. `best` and `best_cost` get the best
-    seen.
+    The first `fixed` slots stay. `effort` (3,): list entries read, and limits of it for this call
+    and in all. `temperature`: mean loss that a step may make at first. `best` and `best_cost`: the
+    best found.
     """
     n = len(near.weights)
     ring = np.zeros(4, np.int64)
     log = np.empty((4096, 2), np.int32)
-    around = np.empty(32, np.int32)
+    nearby = np.empty(32, np.int32)
     ring[3] = effort[0]
     while ring[3] < effort[1]:
-        warm = heat * (1.0 - ring[3] / effort[2])
-        ring[3] += _KICK
+        current_temperature = temperature * (1.0 - ring[3] / effort[2])
+        ring[3] += _KICK_COST
         j = int(uniform(coins) * n)
         begin, end = near.start[j], near.start[j + 1]
         centers = 0
@@ -407,18 +410,18 @@ def kicked(
         for e in range(begin, end):
             s = state.slot[near.site[e]]
             if s >= fixed:
-                around[centers] = s
+                nearby[centers] = s
                 centers += 1
             reach = e + 1
             if centers == want:
                 break
         exchanged = 1 + int(uniform(coins) * 3)
-        if uniform(coins) < _TRANSFERS and reach > begin:
+        if uniform(coins) < _TRANSFER_SHARE and reach > begin:
             elsewhere = int(uniform(coins) * n)
             for e in range(near.start[elsewhere], near.start[elsewhere + 1]):
                 s = state.slot[near.site[e]]
                 if s >= fixed:
-                    around[0] = s
+                    nearby[0] = s
                     centers = 1
                     break
         logged = 0
@@ -428,17 +431,17 @@ def kicked(
             if state.slot[row] >= 0:
                 continue
             at = int(uniform(coins) * centers)
-            slot = around[at]
+            slot = nearby[at]
             centers -= 1
-            around[at] = around[centers]
+            nearby[at] = nearby[centers]
             log[logged, 0], log[logged, 1] = slot, state.centers[slot]
             logged += 1
             change += _swap(near, state, work, ring, slot, row, True)
         more, logged = _descend(near, state, work, ring, log, logged, cost, tolerance, len(log))
         change += more
         limit = tolerance * abs(cost)
-        if warm > 0:
-            limit -= warm * np.log(1.0 - uniform(coins))
+        if current_temperature > 0:
+            limit -= current_temperature * np.log(1.0 - uniform(coins))
         if change <= limit:
             cost += change
             if cost < best_cost - tolerance * abs(cost):

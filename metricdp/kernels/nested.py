@@ -1,4 +1,4 @@
-"""From the labels of all levels to the tree of nested clusters, one-child chains compressed."""
+"""The tree of nested clusters from labels of all levels, chains of single children compressed."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
-    """Tree of the clusters of points with equal labels of levels 0 to i, for every i; all points
-    have one label at level 0.
+    """Tree of clusters: at level i, points with equal labels at levels 0 to i. All points have one
+    label at level 0.
 
-    Returns an order in which every cluster is a run, and each node's parent, first level, start and
-    stop. Parents come first. O(n · n_levels).
+    Returns an order in which every cluster is a range, and each node's parent, first level, start
+    and stop. Parents come first. O(n · n_levels).
     """
     n, n_levels = labels.shape
     order = np.arange(n, dtype=np.int32)
-    moved = np.empty(n, np.int32)
+    reordered = np.empty(n, np.int32)
     child_of = np.empty(n, np.int32)
     parent = np.empty(2 * n, np.int32)
     level = np.empty(2 * n, np.int8)
     start = np.empty(2 * n, np.int32)
     stop = np.empty(2 * n, np.int32)
-    slot = np.full(n, -1, np.int32)
+    child_slot = np.full(n, -1, np.int32)
     at = np.empty(n + 1, np.int32)
-    waiting = np.empty(
+    stack = np.empty(
         (n + 1, 3), np.int32
     )  # parent, start, stop; the level is that of the parent's split
     split = np.empty(2 * n, np.int8)
-    waiting[0, 0] = -1
-    waiting[0, 1] = 0
-    waiting[0, 2] = n
-    n_waiting = 1
+    stack[0, 0] = -1
+    stack[0, 1] = 0
+    stack[0, 2] = n
+    n_stacked = 1
     n_nodes = 0
-    while n_waiting > 0:
-        n_waiting -= 1
-        above, low, high = waiting[n_waiting]
+    while n_stacked > 0:
+        n_stacked -= 1
+        above, low, high = stack[n_stacked]
         node = n_nodes
         n_nodes += 1
         parent[node] = above
@@ -59,27 +59,27 @@ def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray
         n_children = 0
         for j in range(low, high):
             label = labels[order[j], next_split]
-            if slot[label] < 0:
-                slot[label] = n_children
+            if child_slot[label] < 0:
+                child_slot[label] = n_children
                 at[n_children] = 0
                 n_children += 1
-            child_of[j] = slot[label]
-            at[slot[label]] += 1
+            child_of[j] = child_slot[label]
+            at[child_slot[label]] += 1
         total = low
         for c in range(n_children):
             size = at[c]
             at[c] = total
             total += size
         for j in range(low, high):
-            slot[labels[order[j], next_split]] = -1
-            moved[at[child_of[j]]] = order[j]
+            child_slot[labels[order[j], next_split]] = -1
+            reordered[at[child_of[j]]] = order[j]
             at[child_of[j]] += 1
         for j in range(low, high):
-            order[j] = moved[j]
+            order[j] = reordered[j]
         for c in range(n_children - 1, -1, -1):  # the first child is taken next
-            waiting[n_waiting, 0], waiting[n_waiting, 2] = node, at[c]
-            waiting[n_waiting, 1] = low if c == 0 else at[c - 1]
-            n_waiting += 1
+            stack[n_stacked, 0], stack[n_stacked, 2] = node, at[c]
+            stack[n_stacked, 1] = low if c == 0 else at[c - 1]
+            n_stacked += 1
     return (
         order,
         parent[:n_nodes].copy(),

@@ -16,9 +16,7 @@ _NODES = 5_000
 def _by_ratio(
     row: NDArray, prices: NDArray, loads: NDArray, capacity: float, max_loss: float
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Clients who fit and whose gain is above ``-max_loss``, their gains and loads; by gain per
-    load.
-    """
+    """Clients who fit with a gain above ``-max_loss``, gains and loads, by gain per load."""
     count = 0
     items = np.empty(len(row), np.int64)
     for j in range(len(row)):

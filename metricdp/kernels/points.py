@@ -1,4 +1,4 @@
-"""Points near a few centers in R^d: each answer depends on one record and the centers."""
+"""Nearest centers and clipped sums in R^d, record by record."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 BLOCK = 128
-"""Points that go side by side through a processor's wide registers."""
+"""Points that vector instructions process together."""
 FAR = 1e30
-"""Squared distance from which on single precision is not asked."""
+"""Squared distance from which on single precision is not used."""
 
 
 @njit(cache=True, nogil=True)
@@ -27,7 +27,7 @@ def nearest_centers(
     """
     n, d = points.shape
     k = len(centers)
-    middle, scale = _frame(centers)
+    origin, scale = _frame(centers)
     unit = (2 * d + 16) * 2.0**-24
     rounding = (d + 4) * 2.0**-52
     small = np.empty((k, d), np.float32)
@@ -35,7 +35,7 @@ def nearest_centers(
     for j in range(k):
         total = 0.0
         for x in range(d):
-            place = (centers[j, x] - middle[x]) * scale
+            place = (centers[j, x] - origin[x]) * scale
             small[j, x] = place
             total += place * place
         half[j] = total / 2
@@ -51,7 +51,7 @@ def nearest_centers(
         for p in range(here):
             total = 0.0
             for x in range(d):
-                place = (points[start + p, x] - middle[x]) * scale
+                place = (points[start + p, x] - origin[x]) * scale
                 places[x, p] = place
                 total += place * place
             length[p] = total
@@ -81,9 +81,9 @@ def nearest_centers(
 @njit(cache=True, nogil=True)
 def _frame(centers: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Mean of the centers, and one over the largest distance to it (infinity or 0 at limits)."""
-    middle = (centers / len(centers)).sum(axis=0)
-    far = ((centers - middle) ** 2).sum(axis=1).max()
-    return middle, 1 / np.sqrt(far) if far > 0 else np.inf
+    origin = (centers / len(centers)).sum(axis=0)
+    far = ((centers - origin) ** 2).sum(axis=1).max()
+    return origin, 1 / np.sqrt(far) if far > 0 else np.inf
 
 
 @njit(cache=True, nogil=True)
@@ -105,7 +105,7 @@ def _two_least(
     best: NDArray[np.float32],
     second: NDArray[np.float32],
 ) -> None:
-    """For each column: the two least of ``half[j] - column · centers[j]``; where the first is."""
+    """The two least of ``half[j] - column · centers[j]`` of each column; where the first is."""
     k, d = centers.shape
     value = np.empty(BLOCK, np.float32)
     best[:], second[:], near[:] = np.float32(FAR), np.float32(FAR), 0
@@ -133,11 +133,11 @@ def relative_sums(
     steps: NDArray[np.float64],
     bound: int,
 ) -> NDArray[np.int64]:
-    """Sum of the records of each part, from the part's center and in its steps, each an integer
-    vector of length at most `bound` <= 2^20.
+    """Sum of the records of each part, relative to the part's center and in its steps, each clipped
+    to an integer vector of length at most `bound` <= 2^20.
 
-    A record farther away is moved onto that sphere; coordinates are rounded towards zero. A vector
-    that is still too long counts as 0.
+    A longer record is scaled to that length; coordinates are rounded towards zero. A vector that is
+    still too long counts as 0.
     """
     n, d = records.shape
     sums = np.zeros((len(centers), d), np.int64)

@@ -1,4 +1,4 @@
-"""Linear maps of points, and distances to centers: each record by itself, in fixed order."""
+"""Linear maps of points, and distances to centers: record by record, in fixed order."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def projected(
-    points: NDArray[np.float64], middle: NDArray[np.float64], rows: NDArray[np.float64]
+    points: NDArray[np.float64], origin: NDArray[np.float64], rows: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """``rows @ (x - middle)`` (n, m) in a fixed order: the same bits whoever else is there."""
+    """``rows @ (x - origin)`` (n, m) in a fixed order: the same bits beside any points."""
     n, d = points.shape
     m = len(rows)
     columns = np.ascontiguousarray(rows.T)
     found = np.zeros((n, m), np.float64)
     for i in range(n):
         for x in range(d):
-            away = points[i, x] - middle[x]
+            away = points[i, x] - origin[x]
             column = columns[x]
             for j in range(m):
                 found[i, j] += away * column[j]
@@ -29,7 +29,7 @@ def projected(
 def squares_from(
     points: NDArray[np.float64], label: NDArray[np.int64], centers: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Squared distance of every point to the center that its label names, shape (n,). O(n · d)."""
+    """Squared distance of every point to the center of its label, shape (n,). O(n · d)."""
     found = np.empty(len(points), np.float64)
     for i in range(len(points)):
         total = 0.0

@@ -1,4 +1,4 @@
-"""Cells of a shifted quadtree in integers: the hash of a cell's path says where it is cut."""
+"""Cells of a randomly shifted quadtree in integers; a hash of its path cuts a cell."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from metricdp.kernels.mixing import GOLDEN, mixed
 BITS = 48
 """A box has 2**BITS steps along each coordinate."""
 MOST_START_BITS = 14
-"""Squares of a coarse grid from which points start: 2**14 at most, a table that stays in caches."""
+"""A coarse grid of at most 2**14 squares, from which points descend: the table stays in caches."""
 MOST_CUTS = 30
 """Cuts across one coordinate after which a side of 2**BITS steps still has one."""
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _child_key(key: int, upper: int) -> int:
-    """Key of one of a cell's halves: the two of one cell always differ."""
+    """Key of the lower or upper half of a cell; the two always differ."""
     return mixed(uint64(key) + (uint64(upper) + uint64(1)) * GOLDEN)
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _cut(key: int, low: int, size: int) -> int:
-    """Where a cell is cut: each half keeps a third of its side. 2 <= size <= 2**48."""
+    """Where a cell is cut: each half keeps at least a third of its side. 2 <= size <= 2**48."""
     third = (uint64(size) + uint64(2)) // uint64(3)
     places = uint64(size) - uint64(2) * third + uint64(1)
     coin = mixed(uint64(key) ^ uint64(0xD1B54A32D192ED03)) >> uint64(32)
@@ -35,8 +35,8 @@ def _cut(key: int, low: int, size: int) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _entered(key: int, low: NDArray, size: NDArray, axis: int, place: int) -> tuple[int, int]:
-    """Go to the half of a cell that holds a place on the axis; returns its key and which it is."""
+def _enter_half(key: int, low: NDArray, size: NDArray, axis: int, place: int) -> tuple[int, int]:
+    """Shrink a cell to the half that contains a position; returns its key and which half."""
     cut = _cut(key, low[axis], size[axis])
     if place < cut:
         size[axis] = cut - low[axis]
@@ -48,7 +48,7 @@ def _entered(key: int, low: NDArray, size: NDArray, axis: int, place: int) -> tu
 
 @njit(cache=True, nogil=True)
 def root_key(limbs: NDArray) -> int:
-    """Key of the root from the seed's 64-bit limbs, an array of uint64."""
+    """Key of the root from the 64-bit limbs of the seed (uint64)."""
     key = uint64(0)
     for limb in limbs:
         key = mixed((key ^ limb) + GOLDEN)
@@ -67,14 +67,14 @@ def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
         low[:], size[:] = uint64(0), uint64(1) << uint64(BITS)
         keys[i, 0] = key
         for level in range(depth):
-            key, _ = _entered(key, low, size, axes[level], grid[i, axes[level]])
+            key, _ = _enter_half(key, low, size, axes[level], grid[i, axes[level]])
             keys[i, level + 1] = key
     return keys
 
 
 @njit(cache=True, nogil=True)
 def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
-    """In which half of each cell from depth `start` on every point lies: 64 bits at most."""
+    """Which half of each cell from depth `start` on every point is in: at most 64 bits."""
     n, d = grid.shape
     found = np.zeros(n, np.uint64)
     low, size = np.empty(d, np.uint64), np.empty(d, np.uint64)
@@ -83,7 +83,7 @@ def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
         bits = uint64(0)
         low[:], size[:] = uint64(0), uint64(1) << uint64(BITS)
         for level in range(len(axes)):
-            key, upper = _entered(key, low, size, axes[level], grid[i, axes[level]])
+            key, upper = _enter_half(key, low, size, axes[level], grid[i, axes[level]])
             if level >= start:
                 bits = (bits << uint64(1)) | upper
         found[i] = bits
@@ -94,7 +94,7 @@ def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
 def split_cells(
     keys: NDArray, low: NDArray, size: NDArray, axis: NDArray
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Cut each cell across its `axis`: places, and keys, corners and sizes of the halves."""
+    """Cut each cell across its `axis`: where, and keys, corners and sizes of the halves."""
     m, d = low.shape
     cut = np.empty(m, np.uint64)
     child = np.empty(2 * m, np.uint64)
@@ -116,7 +116,7 @@ def split_cells(
 
 @njit(cache=True, nogil=True)
 def steps_of(points: NDArray, lower: NDArray, upper: NDArray) -> NDArray:
-    """Points of a box in steps from its lower corner, each by itself."""
+    """Points of a box in integer steps from its lower corner, each by itself."""
     n, d = points.shape
     found = np.empty((n, d), np.uint64)
     for i in range(n):
@@ -128,10 +128,10 @@ def steps_of(points: NDArray, lower: NDArray, upper: NDArray) -> NDArray:
 
 @njit(cache=True, nogil=True)
 def cells_of(grid: NDArray, child: NDArray, cut: NDArray, axis: NDArray) -> NDArray:
-    """The closed cell of every point. `child` is a split cell's first half, -1 if closed.
+    """The leaf cell of every point. `child`: first half of each split cell, -1 of leaves.
 
-    Many points start below the root, at the smallest cell that holds all of a coarse public grid's
-    square around them: the same cell, found in fewer steps.
+    Many points start below the root, at the smallest cell that contains all of a public coarse
+    grid's square around them: the same cell in fewer steps.
     """
     n, d = grid.shape
     bits = 0

@@ -1,12 +1,12 @@
-"""A race of exponential clocks among candidates with integer scores: the largest wins.
+"""A race of exponential clocks among candidates with integer scores: the largest value wins.
 
-Candidate i holds a uniform V_i in (0, 1), of which 64 bits are known, and runs at
+Candidate i has a uniform V_i in (0, 1), of which 64 bits are known, and the value
 
     T(V_i) + eta * s_i,   T(V) = -ln V              (permute-and-flip)
                      or   T(V) = -ln(-ln(1 - V))   (exponential mechanism).
 
-A comparison closer than the proven error of its floating-point evaluation is left to the caller,
-who settles it exactly with more bits of the same V.
+Comparisons closer than the proven error of floating-point evaluation are left to the caller, which
+decides them exactly with more bits of the same V.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 LOG_2_64 = 64 * math.log(2.0)
 _ROUNDING = 2.0**-40
-"""Relative error granted to logarithms, products and sums: thousands of times what they have."""
+"""Relative error allowed for logarithms, products and sums: thousands of times the actual one."""
 
 
 @njit(cache=True, nogil=True, inline="always")
 def clock(bits: int, gumbel: bool) -> tuple[float, float]:
-    """T of the middle of the interval that 64 bits leave, and a bound of its error. There V moves
-    by 2**-65, -ln V by at most 1/b, and ln(-ln(1 - V)) by at most 2/b + 2/(2**64 - b).
+    """T at the middle of the interval that 64 bits leave for V, and a bound on its error: there V
+    varies by 2**-65, -ln V by at most 1/b, and ln(-ln(1 - V)) by at most 2/b + 2/(2**64 - b).
     """
     b = np.float64(bits)
     rest = np.float64(~bits) + 1.0  # 2**64 - b
@@ -49,12 +49,11 @@ def race(
     t: float,
     error: float,
 ) -> tuple:
-    """Let candidates from `start` on challenge the leader until the end or a comparison that is too
-    close.
+    """Compare candidates from `start` on with the leader, until a comparison is too close.
 
     `eta` is within one unit in its last place. `leader` is -1 for one of an earlier block, -2 for
-    none. Returns the position to be compared exactly (n if none), and the new leader with its score
-    and `clock`.
+    none. Returns the index to be compared exactly (n if none), and the leader with its score and
+    `clock`.
     """
     n = len(scores)
     for i in range(start, n):

@@ -13,9 +13,7 @@ from metricdp.kernels.shortest_paths import Workspace, forget, search
 def bounded_search(
     graph: tuple, source: int, radius: int, reached: NDArray, space: Workspace
 ) -> int:
-    """All vertices within `radius` of a source, in ``space.touched``; fills `reached` with their
-    distances.
-    """
+    """All vertices within `radius` of a source: ``space.touched``, at distances `reached`."""
     count = search(graph, source, radius, len(reached), 1, space)
     for j in range(count):
         reached[j] = -1 - space.distance[space.touched[j]]
@@ -27,9 +25,7 @@ def bounded_search(
 def searched_lists(
     graph: tuple, sources: NDArray, radii: NDArray, index: NDArray, most: int, space: tuple
 ) -> tuple:
-    """CSR lists of the indexed vertices within a radius of each source, nearest first, up to `most`
-    entries.
-    """
+    """CSR lists of indexed vertices within a radius of each source, up to `most` entries."""
     touched = space[1]
     reached = np.empty(len(index), np.int64)
     start = np.zeros(len(sources) + 1, np.int64)

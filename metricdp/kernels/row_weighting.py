@@ -53,8 +53,7 @@ def maximal_columns(starts: NDArray, rows: NDArray, n_rows: int, order: NDArray)
 def cover_rows(
     columns: tuple, rows: tuple, chosen: NDArray, steps: int, seed: int
 ) -> tuple[bool, int]:
-    """Exchange the `chosen` columns until they cover all rows. Returns whether they do, and the
-    steps.
+    """Exchange the `chosen` columns until they cover all rows; whether they do, and steps.
 
     Each step removes the column whose rows weigh least, and adds the best one for a random
     uncovered row; then uncovered rows gain weight. The newest column stays for a step, and the one

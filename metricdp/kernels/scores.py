@@ -6,7 +6,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 CAP = 2**61
-"""Sums saturate here, so that differences of two stay far inside int64."""
+"""Sums saturate here, so that differences of two fit int64."""
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""Seedings and swaps of centers among weighted points in R^d, and density inside cells."""
+"""Seeding and swaps of centers among points in R^d, and a density inside cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metricdp.kernels.two_nearest import add_row
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _away(points: NDArray, i: int, center: NDArray, power: int) -> float:
+def _powered_distance(points: NDArray, i: int, center: NDArray, power: int) -> float:
     """Distance of a point to the power 1 or 2."""
     total = 0.0
     for x in range(points.shape[1]):
@@ -20,10 +20,10 @@ def _away(points: NDArray, i: int, center: NDArray, power: int) -> float:
 
 @njit(cache=True, nogil=True)
 def seeds(points: NDArray, weights: NDArray, coins: NDArray, power: int) -> NDArray:
-    """Greedy k-means++: numbers of k points, each the best of a few drawn by weight and distance to
+    """Greedy k-means++: indices of k points, each the best of a few drawn by weight and distance to
     the power.
 
-    `coins` (k, trials): uniform in [0, 1); of the first row one is used. O(k · trials · n · d).
+    `coins` (k, trials): uniform in [0, 1), of whose first row one is used. O(k · trials · n · d).
     """
     n = len(points)
     k, trials = coins.shape
@@ -45,7 +45,7 @@ def seeds(points: NDArray, weights: NDArray, coins: NDArray, power: int) -> NDAr
                 at = min(np.searchsorted(weight, coins[i, t] * weight[-1], side="right"), n - 1)
             cost = 0.0
             for p in range(n):
-                row[p] = min(distance[p], _away(points, p, points[at], power))
+                row[p] = min(distance[p], _powered_distance(points, p, points[at], power))
                 cost += density[p] * row[p]
             if cost < least:
                 least = cost
@@ -57,7 +57,7 @@ def seeds(points: NDArray, weights: NDArray, coins: NDArray, power: int) -> NDAr
 
 @njit(cache=True, nogil=True)
 def two_least(points: NDArray, centers: NDArray, power: int) -> tuple[NDArray, NDArray, NDArray]:
-    """Nearest center of every point, and the distances to it and to the next, to the power."""
+    """Nearest center of every point, and the powered distances to it and to the next."""
     n = len(points)
     label = np.zeros(n, np.int64)
     near = np.full(n, np.inf)
@@ -65,18 +65,18 @@ def two_least(points: NDArray, centers: NDArray, power: int) -> tuple[NDArray, N
     row = np.empty(n)
     for j in range(len(centers)):
         for i in range(n):
-            row[i] = _away(points, i, centers[j], power)
+            row[i] = _powered_distance(points, i, centers[j], power)
         add_row(row, j, label, near, after)
     return label, near, after
 
 
 @njit(cache=True, nogil=True)
 def swaps(
-    points: NDArray, weights: NDArray, centers: NDArray, coins: NDArray, power: int, least: float
+    points: NDArray, weights: NDArray, centers: NDArray, coins: NDArray, power: int, min_gain: float
 ) -> int:
-    """Draw points as k-means++ does, by weight · distance^power, one for each of the uniform
-    `coins`. A drawn point replaces the center whose removal then costs least, if the cost falls by
-    more than the fraction `least`. Changes `centers`; returns the number of swaps.
+    """Swap search (Lattanzi & Sohler, ICML 2019): each of the uniform `coins` draws a point by
+    weight · distance^power, which replaces the center whose removal then costs least, if the cost
+    falls by more than the fraction `min_gain`. Changes `centers`; returns the number of swaps.
 
     O(n · d) for each coin, O(n · k · d) for each swap.
     """
@@ -92,13 +92,13 @@ def swaps(
         cost = 0.0
         loss[:] = 0.0
         for p in range(n):
-            away = _away(points, p, points[at], power)
+            away = _powered_distance(points, p, points[at], power)
             here = min(near[p], away)
             cost += weights[p] * here
             loss[label[p]] += weights[p] * (min(after[p], away) - here)
-        out = np.argmin(loss)
-        if weight[-1] - cost - loss[out] > least * weight[-1]:
-            centers[out] = points[at]
+        removed = np.argmin(loss)
+        if weight[-1] - cost - loss[removed] > min_gain * weight[-1]:
+            centers[removed] = points[at]
             label, near, after = two_least(points, centers, power)
             found += 1
     return found
@@ -108,10 +108,11 @@ def swaps(
 def blurred(
     places: NDArray, points: NDArray, weights: NDArray, sides: NDArray, near: NDArray, width: float
 ) -> NDArray:
-    """Density at `places` (m, n, d) of m cells, shape (m, n): of those `near` each (m, c),
-    Gaussians as wide as they, blurred by `width` of the cell's `sides` (m, d), which are positive.
+    """Density at `places` (m, n, d) of m cells, shape (m, n): a sum of Gaussians over the cells
+    `near` each (m, c), as wide as these, smoothed by `width` of the cell's `sides` (m, d), which
+    are positive.
 
-    `points` (m, d): middles; `weights` (m,). O(m · n · c · d).
+    `points` (m, d): centers of the cells; `weights` (m,). O(m · n · c · d).
     """
     m, n, d = places.shape
     density = np.full((m, n), 1e-300)

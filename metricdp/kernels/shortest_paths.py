@@ -13,8 +13,8 @@ from metricdp.kernels.heap import heap_drop, heap_push
 
 
 class Workspace(NamedTuple):
-    """What `search` writes to: `distance`, ``-1 - d`` of settled vertices and else `FAR`;
-    `touched`, the settled ones by distance; a heap. `wanted` is its asker's.
+    """Arrays of `search`: `distance`, ``-1 - d`` of settled vertices and else `FAR`; `touched`, the
+    settled ones by distance; a heap; `wanted`, set by the caller.
     """
 
     distance: NDArray
@@ -40,8 +40,8 @@ def workspace(n: int, n_arcs: int) -> Workspace:
 def search(
     graph: tuple, source: int, radius: int, most: int, remaining: int, space: Workspace
 ) -> int:
-    """Settle the vertices within `radius`, nearest first, up to `most` of them, and until what is
-    ``space.wanted`` of them adds up to `remaining`; returns how many. `forget` must follow.
+    """Settle the vertices within `radius`, nearest first, up to `most` of them, until their
+    ``space.wanted`` add up to `remaining`. Returns how many. `forget` must follow.
     """
     indptr, indices, lengths = graph
     distance, touched, keys, payload, wanted = space
@@ -57,7 +57,7 @@ def search(
         touched[count] = u
         count += 1
         remaining -= wanted[u]
-        distance[u] = -1 - d  # below all keys: it is not pushed again, and equal keys are dropped
+        distance[u] = -1 - d  # below all keys: never pushed again
         for a in range(indptr[u], indptr[u + 1]):
             v = indices[a]
             t = d + lengths[a]
@@ -72,7 +72,7 @@ def search(
 
 @njit(cache=True, nogil=True)
 def forget(space: Workspace, count: int) -> None:
-    """Clean what a search has written that settled so many vertices."""
+    """Reset what a search wrote that settled `count` vertices."""
     for j in range(count):
         space.distance[space.touched[j]] = FAR
 
@@ -106,9 +106,9 @@ def add_sources(
     keys: NDArray,
     payload: NDArray,
 ) -> int:
-    """Insert sources into a Voronoi diagram, labeled ``first_label + i``: vertices strictly closer
-    to one get its distance and label. Returns the number of vertices entered. `keys`, `payload`
-    need ``n_arcs + len(sources)`` entries.
+    """Add sources to a Voronoi diagram, labeled ``first_label + i``: vertices strictly closer to
+    one get its distance and label. Returns the number of vertices visited. `keys`, `payload` need
+    ``n_arcs + len(sources)`` entries.
     """
     indptr, indices, lengths = graph
     size = 0
@@ -149,7 +149,7 @@ def sample_by_distance(
     Vassilvitskii, SODA 2007); fills `centers` (k,) and their Voronoi diagram.
 
     When all weight is at distance 0, the next center is another vertex. Draws come from cumulative
-    sums that are renewed as k grows by a quarter, with exact rejection. O(n log k) plus the
+    sums that are recomputed as k grows by a quarter, with exact rejection. O(n log k) plus the
     searches.
     """
     n = len(graph[0]) - 1
@@ -160,33 +160,33 @@ def sample_by_distance(
     distance[:] = FAR
     label[:] = -1
     one = np.empty(1, np.int64)
-    then = np.empty(n, np.float64)
-    below = np.empty(n, np.float64)
-    renew = 0
+    old_weight = np.empty(n, np.float64)
+    sums = np.empty(n, np.float64)
+    next_renewal = 0
     free = 0
     for i in range(len(centers)):
         pick = -1
         rejected = 0
         while pick < 0:
-            if i >= renew or rejected > 32:
+            if i >= next_renewal or rejected > 32:
                 total = 0.0
                 for v in range(n):
-                    then[v] = (
+                    old_weight[v] = (
                         weights[v] if i == 0 else weights[v] * np.float64(distance[v]) ** power
                     )
-                    total += then[v]
-                    below[v] = total
-                renew = i + 1 + i // 4
+                    total += old_weight[v]
+                    sums[v] = total
+                next_renewal = i + 1 + i // 4
                 rejected = 0
-            if below[n - 1] <= 0:
+            if sums[n - 1] <= 0:
                 break
-            v = min(np.searchsorted(below, np.random.random() * below[n - 1], side="right"), n - 1)  # noqa: NPY002
-            now = then[v] if i == 0 else weights[v] * np.float64(distance[v]) ** power
-            if np.random.random() * then[v] < now:  # noqa: NPY002
+            v = min(np.searchsorted(sums, np.random.random() * sums[n - 1], side="right"), n - 1)  # noqa: NPY002
+            new_weight = old_weight[v] if i == 0 else weights[v] * np.float64(distance[v]) ** power
+            if np.random.random() * old_weight[v] < new_weight:  # noqa: NPY002
                 pick = v
             rejected += 1
         if pick < 0 or chosen[pick]:
-            renew = i + 1
+            next_renewal = i + 1
             pick = -1
             for v in range(n):
                 if not chosen[v] and distance[v] > 0:
@@ -207,7 +207,7 @@ def sample_by_distance(
 def returns(
     graph: tuple, sources: NDArray, first: NDArray, targets: NDArray, most: int, out: NDArray
 ) -> None:
-    """Distances from each source to its targets, if among the `most` nearest vertices."""
+    """Fill `out`: distances from sources to targets among the `most` nearest vertices."""
     space = workspace(len(graph[0]) - 1, len(graph[1]))
     for i in range(len(sources)):
         mine = targets[first[i] : first[i + 1]]
@@ -230,7 +230,9 @@ def balls(
     stamp: NDArray,
     drawn: NDArray,
 ) -> int:
-    """For each center up to `sample` of the `most` vertices nearest in hops, by `uniforms`."""
+    """Fill `drawn` with random vertices, by `uniforms` (k, sample), of the `most` nearest in hops
+    to each center; returns their number.
+    """
     stamp[:] = -1
     ball = np.empty(most + 1, np.int64)
     count = 0

@@ -1,4 +1,4 @@
-"""Kernel smoothing along shortest paths, by bounded searches."""
+"""Kernel density along shortest paths, by bounded searches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metricdp.kernels.shortest_paths import workspace
 
 @njit(cache=True, nogil=True)
 def net(graph: tuple, radius: int) -> NDArray:
-    """Vertices such that every vertex is within `radius` of one, each farther from those before."""
+    """A net: all vertices are within `radius` of these, which are farther from each other."""
     n = len(graph[0]) - 1
     space = workspace(len(graph[0]) - 1, len(graph[1]))
     reached = np.empty(n, np.int64)
@@ -41,8 +41,8 @@ def quartic(reached: NDArray, inside: int, width: float) -> None:
 def spread(
     graph: tuple, sources: NDArray, weights: NDArray, lengths: NDArray, width: float, out: NDArray
 ) -> None:
-    """Spread the weights (n_sources, n_columns) of sources over what is within `width` of them by
-    the kernel: densities `out` (n_vertices, n_columns) whose sums by `lengths` are the weights'.
+    """Add to `out` (n_vertices, n_columns) the kernel densities of `weights` (n_sources, n_columns)
+    around their sources; summed with `lengths` they are the weights.
     """
     space = workspace(len(graph[0]) - 1, len(graph[1]))
     reached = np.empty(len(graph[0]) - 1, np.int64)
@@ -61,8 +61,8 @@ def spread(
 
 @njit(cache=True, nogil=True)
 def gathered(graph: tuple, places: NDArray, weights: NDArray, width: float, out: NDArray) -> int:
-    """What the kernel sees of the weights (n_vertices, n_columns) from each place: `out`, shape
-    (n_places, n_columns); and the smallest number of vertices that were within `width`.
+    """Fill `out` (n_places, n_columns) with kernel-weighted sums of `weights` (n_vertices,
+    n_columns) around each place; returns the least number of vertices within `width`.
     """
     n = len(graph[0]) - 1
     space = workspace(len(graph[0]) - 1, len(graph[1]))

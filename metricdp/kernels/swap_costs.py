@@ -41,7 +41,7 @@ def coarse_costs(distances: NDArray, shift: int, cap: int, power: int, out: NDAr
 def claim_pages(
     row: NDArray, vertices: NDArray, free: NDArray, n_free: int, used: int
 ) -> tuple[int, int]:
-    """Give a row of `overlap` the pages in which these vertices lie, freed ones first."""
+    """Allocate the pages of a row of `overlap` in which these vertices lie, freed ones first."""
     for j in range(len(vertices)):
         page = vertices[j] >> PAGE_BITS
         if row[page] < 0:
@@ -66,11 +66,11 @@ def exchange(
     table: NDArray,
     pages: NDArray,
 ) -> None:
-    """Take back what one demand point added under its `old` two nearest centers, and add what it
-    adds under the `new` ones (slot -1: nothing).
+    """Remove what a demand point adds under its `old` two nearest centers, and add what it adds
+    under the `new` ones (slot -1: nothing).
 
-    `vertices`: at least all nearer to the point than its second-nearest center, old and new;
-    `distance`: of each of them.
+    `vertices`: all that are nearer to the point than its second-nearest center, old or new, and
+    maybe more; `distance`: of each.
     """
     shift, cap, power = scale
     old_slot, old_near, old_far = old
@@ -92,7 +92,7 @@ def exchange(
 def removal_costs(
     slots: NDArray, near: NDArray, far: NDArray, weights: NDArray, removal: NDArray
 ) -> int:
-    """Fill ``removal[x]`` with the cost without slot x, and return the cost of all."""
+    """Fill ``removal[x]`` with the cost without slot x; return the cost with all."""
     removal[:] = 0
     total = 0
     for i in range(len(slots)):

@@ -1,7 +1,8 @@
-"""The transportation problem with few sites: who is served where, when sites are full.
+"""The transportation problem with few sites of limited capacity.
 
-Everybody starts at the cheapest site. While one is too full, load moves along the cheapest chain of
-sites to one with room (successive shortest paths; Ahuja, Magnanti & Orlin, 1993, chapter 9).
+Every client starts at its cheapest site. While a site is overfull, load moves along the cheapest
+chain of sites to one with capacity left (successive shortest paths; Ahuja, Magnanti & Orlin, 1993,
+chapter 9).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def _start(costs: NDArray, loads: NDArray, flow: NDArray, used: NDArray) -> float:
-    """Everybody at the cheapest site; the load in all."""
+    """Assign every client to its cheapest site; returns the total load."""
     flow[:] = 0.0
     total = 0.0
     for j in range(costs.shape[1]):
@@ -25,43 +26,43 @@ def _start(costs: NDArray, loads: NDArray, flow: NDArray, used: NDArray) -> floa
 
 
 @njit(cache=True, nogil=True)
-def _offer(costs: NDArray, a: int, j: int, who: NDArray, change: NDArray) -> None:
-    """Client j is at site a: to every other site it moves, if that is cheapest."""
+def _update_cheapest(costs: NDArray, a: int, j: int, client: NDArray, extra_cost: NDArray) -> None:
+    """Client j is at site a: update the cheapest client to move from a to each other site."""
     for b in range(len(costs)):
         more = costs[b, j] - costs[a, j]
-        if more < change[a, b] and b != a:
-            who[a, b], change[a, b] = j, more
+        if more < extra_cost[a, b] and b != a:
+            client[a, b], extra_cost[a, b] = j, more
 
 
 @njit(cache=True, nogil=True)
 def _move(
     costs: NDArray,
-    who: NDArray,
-    change: NDArray,
+    client: NDArray,
+    extra_cost: NDArray,
     flow: NDArray,
-    before: NDArray,
+    predecessor: NDArray,
     source: int,
     target: int,
     amount: float,
     loads: NDArray,
     stale: NDArray,
 ) -> float:
-    """Move load along a chain; sites that a client left are `stale`."""
+    """Move load along a chain; returns how much. Sites that lost a client become `stale`."""
     b = target
     steps = 0
     while b != source:
         steps += 1
-        if steps > len(before):
+        if steps > len(predecessor):
             return 0.0
-        a = before[b]
-        amount = min(amount, flow[a, who[a, b]])
+        a = predecessor[b]
+        amount = min(amount, flow[a, client[a, b]])
         b = a
     b = target
     while b != source:
-        a = before[b]
-        j = who[a, b]
+        a = predecessor[b]
+        j = client[a, b]
         flow[b, j] += amount
-        _offer(costs, b, j, who, change)
+        _update_cheapest(costs, b, j, client, extra_cost)
         flow[a, j] -= amount
         if flow[a, j] <= 1e-14 * loads[j]:
             flow[a, j] = 0.0
@@ -71,21 +72,21 @@ def _move(
 
 
 @njit(cache=True, nogil=True)
-def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> bool:
-    """Cheapest service of all loads within the sites' room: fills `flow`."""
+def transport(costs: NDArray, loads: NDArray, capacity: NDArray, flow: NDArray) -> bool:
+    """Fill `flow` with the cheapest service within the capacities; whether there is one."""
     k = len(costs)
     used = np.zeros(k)
-    equal = 1e-11 * costs.max()  # above rounding: chains of no gain would go in circles
+    tolerance = 1e-11 * costs.max()  # above rounding, which could make cycles
     slack = 1e-12 * _start(costs, loads, flow, used)
-    if used.sum() > room.sum() * (1 + 1e-9):
+    if used.sum() > capacity.sum() * (1 + 1e-9):
         return False
-    # of each site, for every other one, the client who moves there at least cost, and that cost
-    who, change = np.empty((k, k), np.int64), np.empty((k, k))
+    # for each pair of sites the client that moves at least extra cost, and that cost
+    client, extra_cost = np.empty((k, k), np.int64), np.empty((k, k))
     stale = np.ones(k, np.bool_)
-    distance, before = np.empty(k), np.empty(k, np.int64)
+    distance, predecessor = np.empty(k), np.empty(k, np.int64)
     while True:
-        source = np.argmax(used - room)
-        if used[source] <= room[source] + slack:
+        source = np.argmax(used - capacity)
+        if used[source] <= capacity[source] + slack:
             return True
         distance[:] = np.inf
         distance[source] = 0.0
@@ -96,26 +97,28 @@ def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> b
                     continue
                 if stale[a]:
                     stale[a] = False
-                    change[a] = np.inf
+                    extra_cost[a] = np.inf
                     for j in np.flatnonzero(flow[a] > 0.0):
-                        _offer(costs, a, j, who, change)
+                        _update_cheapest(costs, a, j, client, extra_cost)
                 for b in range(k):
-                    reach = distance[a] + change[a, b]
-                    if reach < distance[b] - equal:
+                    reach = distance[a] + extra_cost[a, b]
+                    if reach < distance[b] - tolerance:
                         distance[b] = reach
-                        before[b] = a
+                        predecessor[b] = a
                         changed = True
             if not changed:
                 break
         target = -1
         for i in range(k):
-            has_room = used[i] < room[i] - slack and distance[i] < np.inf
-            if has_room and (target < 0 or distance[i] < distance[target]):
+            has_capacity = used[i] < capacity[i] - slack and distance[i] < np.inf
+            if has_capacity and (target < 0 or distance[i] < distance[target]):
                 target = i
         if target < 0:
-            return used[source] <= room[source] * (1 + 1e-9)
-        amount = min(used[source] - room[source], room[target] - used[target])
-        amount = _move(costs, who, change, flow, before, source, target, amount, loads, stale)
+            return used[source] <= capacity[source] * (1 + 1e-9)
+        amount = min(used[source] - capacity[source], capacity[target] - used[target])
+        amount = _move(
+            costs, client, extra_cost, flow, predecessor, source, target, amount, loads, stale
+        )
         if amount <= 0.0:
             return False
         used[source] -= amount

@@ -1,4 +1,4 @@
-"""Exact sum-product message passing for counts on a binary tree, on grids of values."""
+"""Sum-product message passing for counts on a binary tree, on grids of values."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from numba import njit
 from numpy.typing import NDArray
 
 _NEGLIGIBLE = 1e-12
-"""Probability of a value below which it is left out of the downward pass."""
+"""Values of smaller probability are skipped in the downward pass."""
 _RARE = 1e-10
-"""Likelihood, or prior probability of a share, below which it is left out of both."""
+"""Likelihoods, or prior probabilities of a share, below this are skipped in both passes."""
 _IMPOSSIBLE = -700.0
-"""Evidence of counts that contradict each other: logarithm of the least float."""
+"""Log-likelihood of counts that contradict each other: the logarithm of the least float."""
 
 
 class Splits(NamedTuple):
-    """The m - 1 splits of a tree of m leaves, and the grids of its nodes: node v's is
-    ``low[v] + step[v] · arange(G)``.
+    """The m - 1 splits of a tree; the grid of node v is ``low[v] + step[v] · arange(G)``.
 
-    `children` (m - 1, 2); `fractions` (m - 1, S): shares of the left child; `kinds` (C, m - 1, S):
-    their probabilities under each kind of split; `band` (m - 1,): whose frequencies a split has.
+    `children` (m - 1, 2); `fractions` (m - 1, S): possible shares of the left child; `kinds` (C, m
+    - 1, S): their probabilities under each kind of split; `band` (m - 1,): of each split.
     """
 
     children: NDArray
@@ -33,8 +32,8 @@ class Splits(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _read(message: NDArray, low: float, step: float, x: float) -> float:
-    """Linear interpolation of a message at x; nothing outside its grid."""
+def _interpolate(message: NDArray, low: float, step: float, x: float) -> float:
+    """Linear interpolation of a message at x; 0 outside its grid."""
     at = (x - low) / step
     if at < -1e-9 or at > len(message) - 1 + 1e-9:
         return 0.0
@@ -44,14 +43,14 @@ def _read(message: NDArray, low: float, step: float, x: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _within(first: int, last: int, start: float, pace: float, top: int) -> tuple[int, int]:
-    """Those g of first, …, last for which start + pace · g lies in [0, top]."""
-    if pace <= 0.0:
+def _clip_range(first: int, last: int, start: float, slope: float, top: int) -> tuple[int, int]:
+    """The range of g from first to last for which start + slope · g lies in [0, top]."""
+    if slope <= 0.0:
         if start < -1e-9 or start > top + 1e-9:
             return first, first - 1
         return first, last
-    most = (top + 1e-9 - start) / pace
-    least = (-1e-9 - start) / pace
+    most = (top + 1e-9 - start) / slope
+    least = (-1e-9 - start) / slope
     if most < first or least > last:
         return first, first - 1
     return max(first, int(np.ceil(least))), min(last, int(np.floor(most)))
@@ -59,7 +58,7 @@ def _within(first: int, last: int, start: float, pace: float, top: int) -> tuple
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _support(message: NDArray, least: float) -> tuple[int, int]:
-    """First and last index of more than `least`."""
+    """First and last index with a value above `least`."""
     first = 0
     last = len(message) - 1
     while first <= last and message[first] <= least:
@@ -70,8 +69,8 @@ def _support(message: NDArray, least: float) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _message(values: NDArray, row: NDArray) -> None:
-    """A message, and how much each next value differs: fills `row` (G, 2)."""
+def _with_differences(values: NDArray, row: NDArray) -> None:
+    """Fill `row` (G, 2) with the values of a message, and their differences to the next."""
     top = len(values) - 1
     for g in range(top):
         row[g, 0] = values[g]
@@ -81,11 +80,12 @@ def _message(values: NDArray, row: NDArray) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _lines(
+def _grid_lines(
     splits: Splits, i: int, q: int, support: tuple[int, int], top: int
 ) -> tuple[int, int, float, float, float, float]:
-    """Between which of the values of split i's node both children's counts lie on their grids if
-    the left one has the q-th share; starts and paces: of the g-th value at start + pace · g.
+    """If the left child of split i has the q-th share: the range of values g of the node for which
+    both children's counts lie on their grids, and the lines start + slope · g of their grid
+    positions.
     """
     v = len(splits.children) + 1 + i
     left = splits.children[i, 0]
@@ -94,27 +94,27 @@ def _lines(
     rest = 1.0 - share
     start_l = (share * splits.low[v] - splits.low[left]) / splits.step[left]
     start_r = (rest * splits.low[v] - splits.low[right]) / splits.step[right]
-    pace_l = share * splits.step[v] / splits.step[left]
-    pace_r = rest * splits.step[v] / splits.step[right]
-    begin, end = _within(support[0], support[1], start_l, pace_l, top)
-    begin, end = _within(begin, end, start_r, pace_r, top)
-    return begin, end, start_l, pace_l, start_r, pace_r
+    slope_l = share * splits.step[v] / splits.step[left]
+    slope_r = rest * splits.step[v] / splits.step[right]
+    begin, end = _clip_range(support[0], support[1], start_l, slope_l, top)
+    begin, end = _clip_range(begin, end, start_r, slope_r, top)
+    return begin, end, start_l, slope_l, start_r, slope_r
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _at(row: NDArray, place: float) -> tuple[np.uint64, float, float]:
-    """The grid's value below a place, how far beyond it that is, and the message there."""
+def _interpolated(row: NDArray, place: float) -> tuple[np.uint64, float, float]:
+    """The grid index below a position, the fraction beyond it, and the message there."""
     i = np.uint64(int(place))
     f = place - i
     return i, f, row[i, 0] + f * row[i, 1]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def upward(splits: Splits, chances: NDArray, seen: NDArray, inside: NDArray) -> float:
-    """Likelihood of all noisy counts at and below a node given its true count: fills `inside` (2m -
-    1, G).
+def upward(splits: Splits, probability: NDArray, likelihood: NDArray, inside: NDArray) -> float:
+    """Messages from the leaves up: likelihood of all noisy counts at and below a node given its
+    true count, in `inside` (2m - 1, G). Returns the log-likelihood of all counts.
 
-    `chances` (m - 1, S): probabilities of all shares; `seen`: likelihood of the node's own counts.
+    `probability` (m - 1, S): of each share; `likelihood`: of the node's own counts.
     """
     m = len(splits.children) + 1
     evidence = 0.0
@@ -122,20 +122,22 @@ def upward(splits: Splits, chances: NDArray, seen: NDArray, inside: NDArray) -> 
     left = np.empty((grid, 2))
     right = np.empty((grid, 2))
     row = np.empty(grid)
-    inside[:m] = seen[:m]
+    inside[:m] = likelihood[:m]
     for i in range(m - 1):
-        own = seen[m + i]
+        own = likelihood[m + i]
         row[:] = 0.0
         first, last = _support(own, _RARE)
-        _message(inside[splits.children[i, 0]], left)
-        _message(inside[splits.children[i, 1]], right)
-        for q in range(chances.shape[1]):
-            chance = chances[i, q]
-            if chance <= _RARE:
+        _with_differences(inside[splits.children[i, 0]], left)
+        _with_differences(inside[splits.children[i, 1]], right)
+        for q in range(probability.shape[1]):
+            p = probability[i, q]
+            if p <= _RARE:
                 continue
-            begin, end, x, dx, y, dy = _lines(splits, i, q, (first, last), grid - 1)
+            begin, end, x, dx, y, dy = _grid_lines(splits, i, q, (first, last), grid - 1)
             for g in range(begin, end + 1):
-                row[g] += chance * _at(left, x + dx * g)[2] * _at(right, y + dy * g)[2]
+                row[g] += (
+                    p * _interpolated(left, x + dx * g)[2] * _interpolated(right, y + dy * g)[2]
+                )
         top = 0.0
         for g in range(first, last + 1):
             row[g] *= own[g] if own[g] > _RARE else 0.0
@@ -143,7 +145,7 @@ def upward(splits: Splits, chances: NDArray, seen: NDArray, inside: NDArray) -> 
         if top > 0.0:
             inside[m + i] = row / top
             evidence += np.log(top)
-        else:  # what was counted below contradicts this node: it starts anew
+        else:  # counts below contradict this node: ignore them
             inside[m + i] = own
             evidence += _IMPOSSIBLE
     return evidence
@@ -153,16 +155,15 @@ def upward(splits: Splits, chances: NDArray, seen: NDArray, inside: NDArray) -> 
 def downward(
     splits: Splits,
     frequency: NDArray,
-    chances: NDArray,
-    seen: NDArray,
+    probability: NDArray,
+    likelihood: NDArray,
     inside: NDArray,
     outside: NDArray,
     to_leaves: bool,
 ) -> NDArray:
-    """Messages from the root down to all nodes (`outside`), as `upward`, but to leaves only where
-    that is asked for; returns how many splits of each band and kind there are in expectation
-    (n_bands, C), of their `frequency`. The root's row of `outside` is given: the prior of the
-    total.
+    """Messages from the root down (`outside`, whose row of the root is given: the prior of the
+    total), to leaves only if `to_leaves`. Returns the expected number of splits of each band and
+    kind (n_bands, C) at these frequencies.
     """
     m = len(splits.children) + 1
     grid = inside.shape[1]
@@ -172,34 +173,34 @@ def downward(
     right = np.empty((grid, 2))
     above = np.empty((2, grid + 1))
     for i in range(m - 2, -1, -1):
-        density = outside[m + i] * seen[m + i]
+        density = outside[m + i] * likelihood[m + i]
         weight[:] = 0.0
         support = _support(density, _NEGLIGIBLE)
         pair = splits.children[i]
         inner = pair[0] >= m or to_leaves, pair[1] >= m or to_leaves
-        _message(inside[pair[0]], left)
-        _message(inside[pair[1]], right)
+        _with_differences(inside[pair[0]], left)
+        _with_differences(inside[pair[1]], right)
         above[:] = 0.0
-        for q in range(chances.shape[1]):
-            chance = chances[i, q]
-            if chance <= _RARE:
+        for q in range(probability.shape[1]):
+            p = probability[i, q]
+            if p <= _RARE:
                 continue
-            begin, end, x, dx, y, dy = _lines(splits, i, q, support, grid - 1)
-            likely = 0.0
+            begin, end, x, dx, y, dy = _grid_lines(splits, i, q, support, grid - 1)
+            joint = 0.0
             for g in range(begin, end + 1):
-                j, f, a = _at(left, x + dx * g)
-                k, h, b = _at(right, y + dy * g)
-                likely += density[g] * a * b
+                j, f, a = _interpolated(left, x + dx * g)
+                k, h, b = _interpolated(right, y + dy * g)
+                joint += density[g] * a * b
                 if inner[0]:
-                    from_right = density[g] * chance * b
+                    from_right = density[g] * p * b
                     above[0, j] += from_right * (1.0 - f)
                     above[0, j + np.uint64(1)] += from_right * f
                 if inner[1]:
-                    from_left = density[g] * chance * a
+                    from_left = density[g] * p * a
                     above[1, k] += from_left * (1.0 - h)
                     above[1, k + np.uint64(1)] += from_left * h
             for c in range(len(weight)):
-                weight[c] += likely * splits.kinds[c, i, q]
+                weight[c] += joint * splits.kinds[c, i, q]
         for side in range(2):
             total = above[side].sum()
             outside[pair[side]] = 1.0 / grid
@@ -215,19 +216,19 @@ def downward(
 @njit(cache=True, nogil=True, error_model="numpy")
 def sampled(
     splits: Splits,
-    chances: NDArray,
+    probability: NDArray,
     inside: NDArray,
     total: NDArray,
     coins: NDArray,
     drawn: NDArray,
 ) -> None:
-    """Draw the counts of all nodes from the root down, given everything that was counted: fills
-    `drawn` (n_draws, 2m - 1). `total` and `coins` are public draws.
+    """Fill `drawn` (n_draws, 2m - 1) with joint posterior draws of all nodes, from the root down.
+    `total` and `coins`: public draws.
     """
     children, low, step, fractions = splits.children, splits.low, splits.step, splits.fractions
     m = len(children) + 1
     n_shares = fractions.shape[1]
-    chance = np.empty(n_shares)
+    p = np.empty(n_shares)
     for d in range(len(drawn)):
         drawn[d, 2 * m - 2] = total[d]
         for i in range(m - 2, -1, -1):
@@ -236,18 +237,18 @@ def sampled(
             x = drawn[d, m + i]
             whole = 0.0
             for q in range(n_shares):
-                chance[q] = 0.0
-                if chances[i, q] > _RARE:
+                p[q] = 0.0
+                if probability[i, q] > _RARE:
                     f = fractions[i, q]
-                    a = _read(inside[left], low[left], step[left], f * x)
+                    a = _interpolate(inside[left], low[left], step[left], f * x)
                     if a > 0.0:
-                        b = _read(inside[right], low[right], step[right], (1.0 - f) * x)
-                        chance[q] = chances[i, q] * a * b
-                whole += chance[q]
+                        b = _interpolate(inside[right], low[right], step[right], (1.0 - f) * x)
+                        p[q] = probability[i, q] * a * b
+                whole += p[q]
             at = coins[d, i] * (whole if whole > 0.0 else 1.0)
             share = 0.5
             for q in range(n_shares):
-                at -= chance[q] if whole > 0.0 else chances[i, q]
+                at -= p[q] if whole > 0.0 else probability[i, q]
                 if at < 0.0:
                     share = fractions[i, q]
                     break
@@ -257,23 +258,23 @@ def sampled(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def consistent(children: NDArray, value: NDArray, precision: NDArray) -> tuple[NDArray, NDArray]:
-    """Least-squares counts of all nodes of which children add up to their parents, in O(m) (Hay,
-    Rastogi, Miklau & Suciu, VLDB 2010, Section 4, for any variances). `precision` is 0 where
-    nothing was counted.
+    """Least-squares counts of all nodes such that children add up to their parents, and variances,
+    in O(m) (Hay, Rastogi, Miklau & Suciu, VLDB 2010, Section 4, for any variances). `precision` is
+    0 where nothing was counted.
     """
     m = len(children) + 1
     mean = value.copy()
     variance = np.empty(len(value))
     for v in range(m):
         variance[v] = 1.0 / precision[v]
-    for i in range(m - 1):  # up: a node's own observation and its children's, by precision
+    for i in range(m - 1):  # up: average own and children's counts by precision
         v = m + i
         left = children[i, 0]
         right = children[i, 1]
         below = 1.0 / (variance[left] + variance[right])
         variance[v] = 1.0 / (below + precision[v])
         mean[v] = variance[v] * (below * (mean[left] + mean[right]) + precision[v] * value[v])
-    for i in range(m - 2, -1, -1):  # down: children share what their sum misses, by variance
+    for i in range(m - 2, -1, -1):  # down: distribute the residual by variance
         v = m + i
         left = children[i, 0]
         right = children[i, 1]
@@ -289,7 +290,7 @@ def consistent(children: NDArray, value: NDArray, precision: NDArray) -> tuple[N
 
 @njit(cache=True, nogil=True)
 def passed_down(value: NDArray, own: NDArray, children: NDArray) -> NDArray:
-    """Values of all nodes, children first; each is its parent's but for `own` parents."""
+    """Values of all nodes, children first; those below a node not `own` are their parent's."""
     found = value.copy()
     m = len(children) + 1
     for i in range(m - 2, -1, -1):

@@ -1,7 +1,6 @@
-"""Nearest and second-nearest centers of every vertex, built once and repaired locally; exact swap
-gains by pruned searches.
+"""The two nearest centers of every vertex, repaired after swaps; exact gains by pruned searches.
 
-Slots number the centers 0..k-1: a swap gives one slot another vertex. Arrays travel in groups:
+Slots number the centers 0..k-1: a swap gives one slot another vertex. Arrays are passed in groups:
 
 - ``graph``: ``(indptr, indices, lengths, back)``, CSR with int64 lengths; ``back`` has each arc's
   reverse length.
@@ -30,8 +29,8 @@ NOBODY = np.int32(-1)
 
 
 class State(NamedTuple):
-    """Centers, and what swaps keep up to date of them: the slot at each vertex or NOBODY, labels
-    and members (see the module), removal losses, cheapest slots, and `dirty` slots that won or lost
+    """Centers and what swaps keep up to date: the slot at each vertex or NOBODY, labels and members
+    (see the module), removal losses, slots of least loss, and `dirty` slots that won or lost
     demand. `changed` and `marked` are work space.
     """
 
@@ -47,7 +46,7 @@ class State(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What one thread that tries candidates writes to, and leaves as it was."""
+    """Arrays of one thread that evaluates candidates, clean between calls."""
 
     distance: NDArray
     touched: NDArray
@@ -72,7 +71,7 @@ def workspace(n: int, k: int, n_arcs: int) -> Workspace:
 
 
 def state_of(graph: tuple, centers: NDArray, n_cheap: int, heap: tuple) -> State:
-    """The state at these centers: labels and lists filled, losses and cheapest slots not yet."""
+    """The state at these centers, without losses and cheapest slots."""
     n = len(graph[0]) - 1
     k = len(centers)
     state = State(
@@ -131,12 +130,14 @@ def two_nearest(graph: tuple, centers: NDArray, labels: tuple, heap: tuple) -> N
         else:
             second[v] = slot
             d_second[v] = d
-        size = _spread(graph, labels, heap, size, v, slot, d)
+        size = _offer_label(graph, labels, heap, size, v, slot, d)
 
 
 @njit(cache=True, nogil=True)
-def _spread(graph: tuple, labels: tuple, heap: tuple, size: int, v: int, slot: int, d: int) -> int:
-    """Offer a label that v has accepted to its neighbors."""
+def _offer_label(
+    graph: tuple, labels: tuple, heap: tuple, size: int, v: int, slot: int, d: int
+) -> int:
+    """Push a label that v has accepted to its neighbors."""
     indptr, indices, lengths, _ = graph
     first, _, _, d_second = labels
     for a in range(indptr[v], indptr[v + 1]):
@@ -186,8 +187,8 @@ def _detach(members: tuple, which: int, slot: int, v: int) -> None:
 def move_center(
     graph: tuple, demand: tuple, heap: tuple, state: State, slot: int, vertex: int
 ) -> tuple[float, int]:
-    """Give a slot another vertex, which is no center, and update labels, lists and removal losses.
-    Returns the rise of cost, and how many vertices' labels changed: about 4·n/k are entered.
+    """Move a slot to another vertex, which is no center, and update labels, lists and removal
+    losses. Returns the rise of cost, and how many labels changed: about 4·n/k vertices are visited.
     """
     centers, slot_at, labels, members, losses, _, dirty, changed, marked = state
     first, second, d_first, d_second = labels
@@ -201,8 +202,8 @@ def move_center(
     for which in range(2):
         v = members[0][which, slot]
         while v != NOBODY:
-            follow = members[1][which, v]
-            change -= _account(v, -1.0, labels, demand, losses, dirty)
+            next_member = members[1][which, v]
+            change -= _add_contribution(v, -1.0, labels, demand, losses, dirty)
             marked[v] = True
             changed[count] = v
             count += 1
@@ -214,12 +215,12 @@ def move_center(
                 first[v], d_first[v] = second[v], d_second[v]
             second[v] = NOBODY
             d_second[v] = FAR
-            v = follow
+            v = next_member
     for j in range(count):
-        size = _offers(graph, labels, heap, size, changed[j])
+        size = _offer_from_neighbors(graph, labels, heap, size, changed[j])
         if (
             slot_at[changed[j]] != NOBODY
-        ):  # where two others lie at distance 0, a center's own vertex had no room for it
+        ):  # a center whose own label was displaced by two others at distance 0
             size = heap_push(
                 heap[0], heap[1], size, 0, np.int64(slot_at[changed[j]]) * n + changed[j]
             )
@@ -232,7 +233,7 @@ def move_center(
         if first[v] == new or d >= d_second[v]:
             continue
         if not marked[v]:
-            change -= _account(v, -1.0, labels, demand, losses, dirty)
+            change -= _add_contribution(v, -1.0, labels, demand, losses, dirty)
             marked[v] = True
             changed[count] = v
             count += 1
@@ -250,16 +251,16 @@ def move_center(
             second[v] = new
             d_second[v] = d
             _attach(members, 1, new, v)
-        size = _spread(graph, labels, heap, size, v, new, d)
+        size = _offer_label(graph, labels, heap, size, v, new, d)
     for j in range(count):
-        change += _account(changed[j], 1.0, labels, demand, losses, dirty)
+        change += _add_contribution(changed[j], 1.0, labels, demand, losses, dirty)
         marked[changed[j]] = False
     return change, count
 
 
 @njit(cache=True, nogil=True)
-def _offers(graph: tuple, labels: tuple, heap: tuple, size: int, v: int) -> int:
-    """Offer to v the labels of its neighbors."""
+def _offer_from_neighbors(graph: tuple, labels: tuple, heap: tuple, size: int, v: int) -> int:
+    """Push the labels of its neighbors to v."""
     indptr, indices, _, back = graph
     first, second, d_first, d_second = labels
     n = len(first)
@@ -285,10 +286,10 @@ def path_cost(distance: int, unit: float, impedance: Any) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _account(
+def _add_contribution(
     v: int, sign: float, labels: tuple, demand: tuple, losses: NDArray, dirty: NDArray
 ) -> float:
-    """Add `sign` times what v contributes to its slot's loss; returns its cost."""
+    """Add `sign` times what v contributes to the loss of its slot; returns its cost."""
     first, second, d_first, d_second = labels
     weights, unit, impedance = demand
     if weights[v] == 0.0 or first[v] == NOBODY:
@@ -337,7 +338,7 @@ def cheapest_slots(losses: NDArray, cheap: NDArray) -> None:
 def _best_swap(
     graph: tuple, demand: tuple, state: State, space: Workspace, source: int
 ) -> tuple[int, float, int]:
-    """The slot that `source` best replaces, the change of cost, vertices entered."""
+    """The slot that `source` best replaces, the change of cost, and the vertices visited."""
     indptr, indices, lengths, _ = graph
     first, _, d_first, d_second = state.labels
     weights, unit, impedance = demand
@@ -413,8 +414,8 @@ def swap_changes(
     slots: NDArray,
     changes: NDArray,
 ) -> int:
-    """For each candidate the slot it best replaces, and the exact change of cost; returns the
-    number of vertices entered.
+    """For each candidate the slot it best replaces and the exact change of cost; returns the number
+    of vertices visited.
 
     A candidate matters only to vertices closer to it than their second-nearest center, about 2·n/k.
     One pruned search gives the change for all k slots (Resende & Werneck, EJOR 2007; FastPAM1,
@@ -440,7 +441,7 @@ def take_swaps(
     cost: float,
     tolerance: float,
 ) -> tuple[float, int, int]:
-    """Try candidates, and take improving swaps. Returns cost, swaps, and labels changed."""
+    """Try candidates in order and take improving swaps. Returns cost, swaps, and labels changed."""
     swaps = 0
     entered = 0
     for candidate in candidates:
@@ -449,8 +450,8 @@ def take_swaps(
         slot, change, _ = _best_swap(graph, demand, state, space, candidate)
         if not change < -tolerance * abs(cost):
             continue
-        risen, count = move_center(graph, demand, heap, state, slot, candidate)
-        cost += risen
+        rise, count = move_center(graph, demand, heap, state, slot, candidate)
+        cost += rise
         swaps += 1
         entered += count
         cheapest_slots(state.losses, state.cheap)
@@ -459,7 +460,9 @@ def take_swaps(
 
 @njit(cache=True, nogil=True)
 def add_row(row: NDArray, slot: int, first: NDArray, near: NDArray, far: NDArray) -> None:
-    """Let one more center be among the two nearest of each point, at distances `row`."""
+    """Update nearest slot and two least distances of each point for one more center, at distances
+    `row`.
+    """
     for v in range(len(row)):
         d = row[v]
         if d < near[v]:

@@ -1,4 +1,6 @@
-"""Ward's clustering of weighted points, and the cost of every node of the merge tree."""
+"""Ward's hierarchical clustering of weighted points, and the 1-median cost of every node of its
+tree.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 _EVEN = 1e-4
-"""Power of (size of the union) that breaks ties of merge costs in single precision."""
+"""Exponent of (size of the union) that breaks ties of merge costs in single precision."""
 
 
 @njit(cache=True, nogil=True)
@@ -15,9 +17,8 @@ def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
     """Merge m weighted points by Ward's criterion; `squares` (m, m), squared distances, is
     overwritten.
 
-    Nearest-neighbor chain (Murtagh 1983), O(m²), with the Lance–Williams recurrence. Among equal
-    costs the smaller union comes first: else, where all points are equally far, one cluster would
-    take them one by one.
+    Nearest-neighbor chain (Murtagh 1983), O(m²), with the Lance–Williams recurrence. Ties go to the
+    smaller union: otherwise one cluster would absorb equally distant points one by one.
     """
     m = len(sizes)
     weight = sizes.copy()
@@ -99,7 +100,7 @@ def node_costs(
         start[right], stop[right] = stop[left], stop[m + i]
     for leaf in range(m):
         order[start[leaf]] = leaf
-    service = np.zeros(m, np.float64)  # of each leaf as the center of the node it is in so far
+    service = np.zeros(m, np.float64)  # cost of each leaf as the center of its current node
     for i in range(m - 1):
         v = m + i
         left = children[i, 0]

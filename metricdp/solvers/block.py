@@ -1,6 +1,4 @@
-"""k-median on a block of costs: swap local search from many starts, recombined by path-
-relinking.
-"""
+"""k-median on a block of costs: swap local search from many starts, then path-relinking."""
 
 from __future__ import annotations
 

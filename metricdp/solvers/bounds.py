@@ -36,8 +36,7 @@ EQUAL = 2e-9
 class Certificate:
     """A proof of quality: no choice of as many centers costs less than `lower_bound`.
 
-    `cost`: cost of the centers it was made for; `lower_bound`: at most the cost of the best
-    centers.
+    `cost`: of the centers it was made for; `lower_bound`: at most the cost of the best ones.
     """
 
     cost: float
@@ -112,9 +111,7 @@ def judged(
     opened: Ints | None = None,
     deadline: Deadline = NEVER,
 ) -> tuple[Ints, Certificate]:
-    """Centers and certificate that `prove` finds, on a block of all costs or on lists of near
-    pairs.
-    """
+    """Centers and certificate that `prove` finds, on a block or on lists of near pairs."""
     weights, demand, allowed, fixed = places(metric, weights, candidates, opened)
     check_size(len(allowed), len(demand), weights)
     asked = (np.searchsorted(allowed, centers), np.searchsorted(allowed, fixed))

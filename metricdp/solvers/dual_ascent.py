@@ -1,6 +1,4 @@
-"""Lagrangian dual ascent with branch and bound for k-median, on lists of near pairs
-(`metricdp.solvers.bounds`).
-"""
+"""Lagrangian dual ascent and branch and bound on near pairs (`metricdp.solvers.bounds`)."""
 
 from __future__ import annotations
 
@@ -99,8 +97,7 @@ class Ascent:
     def below(
         cls, costs: Costs, centers: Ints, fixed: Ints, integral: bool | None, deadline: Deadline
     ) -> Ascent:
-        """For solutions cheaper than these centers, with good initial multipliers: costs at the
-        second nearest center.
+        """For solutions cheaper than these centers, from multipliers by second nearest costs.
 
         Of many pairs only those that cost little more than that are listed, or less if they are
         still too many. Weights are positive. `integral`: whether all costs times weights are
@@ -234,9 +231,7 @@ class Ascent:
         return total + gain - self.margin(total, gain, self.k), reduced, chosen
 
     def reduced(self, multipliers: Floats, rows: Ints | None = None) -> Floats:
-        """Reduced cost of each row, or of some (others 0), without opening costs: never
-        positive.
-        """
+        """Reduced costs of all or some rows (others 0), without opening costs: never positive."""
         rows = np.arange(self.entries.rows) if rows is None else rows
         reduced = np.zeros(self.entries.rows)
         threads = (os.cpu_count() or 1) if len(self.entries.cost) > _ONE_THREAD else 1
@@ -261,15 +256,14 @@ class Ascent:
         ]
 
     def margin(self, total: float, gain: Any, rows: int) -> Any:
-        """A bound on the rounding error of ``total + gain``, a sum over up to `rows` rows, and of
-        products in `costs`.
+        """Bound on the rounding error of ``total + gain`` over `rows` rows, and of products in
+        `costs`.
         """
         return (len(self.beyond) + rows + 4) * np.finfo(float).eps * ((rows + 2) * total - gain)
 
     def shrink(self) -> None:
         """Fix rows by reduced costs: close those that no better solution opens, require those that
-        all open. Sets the bound to infinity if nothing better is left, to its cost if one choice
-        is.
+        all open. The bound becomes infinite if nothing better is left, its cost if one choice is.
         """
         value, reduced, chosen = self._evaluate(self.best)
         inside = np.zeros(len(reduced), bool)

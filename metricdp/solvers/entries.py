@@ -35,9 +35,7 @@ class Entries(NamedTuple):
     def among(
         self, rows: Ints, multipliers: Floats | None = None, slack: Floats | None = None
     ) -> Entries:
-        """Entries of these rows; with `slack` (n_rows,) those whose cost exceeds the multiplier by
-        at most that.
-        """
+        """Entries of these rows, with `slack` (n_rows,) up to the multiplier plus that."""
         if multipliers is None or slack is None:
             multipliers, slack = (
                 np.zeros(1 + int(self.client.max(initial=0))),

@@ -1,5 +1,4 @@
-"""Exact k-median: local search, dual ascent with variable fixing, then integer programs on what is
-left.
+"""Exact k-median: local search, dual ascent with variable fixing, then integer programs.
 
 `metricdp.solvers.bounds` gives multipliers ``l`` and a lower bound L. A row is fixed if opening or
 closing it would raise L above the best cost (Beasley, EJOR 1985); so is a pair by ``c[i, j] -

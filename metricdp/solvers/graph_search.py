@@ -36,8 +36,7 @@ _RECOMPUTE_AFTER = 16
 
 
 class GraphSearch:
-    """Centers on a graph, and the nearest and second-nearest center of every vertex, kept exact
-    through swaps.
+    """Centers on a graph; the two nearest ones of every vertex are kept exact through swaps.
 
     `impedance`: 1 for k-median, 2 for k-means, or the terms of another cost
     (`metricdp.kernels.impedances.impedance_cost`).
@@ -94,8 +93,7 @@ class GraphSearch:
         self._entered = 0
 
     def improve(self, candidates: Ints) -> int:
-        """Evaluate candidates (internal numbers) in order and take improving swaps; returns their
-        number.
+        """Evaluate candidates (internal numbers) and take improving swaps; returns their number.
 
         Batches are evaluated on all processors; then the improving candidates of a batch are
         evaluated again one by one, best first, against the current centers: the result does not
@@ -156,8 +154,8 @@ class GraphSearch:
         return swaps
 
     def explore(self, rng: np.random.Generator, visits: float, sweeps: bool) -> None:
-        """Search within `visits`: passes over all vertices if `sweeps`, else likely candidates and
-        some near each center.
+        """Search within `visits`: over all vertices if `sweeps`, else likely ones and
+        near centers.
         """
         self.budget = visits
         if sweeps:

@@ -312,9 +312,7 @@ def sampled(
 
 
 def _initial_centers(problem: _Problem) -> Ints | None:
-    """Initial centers, if they are given or known: exact for k = 1, or of a symmetric bound of the
-    metric.
-    """
+    """Initial centers, if given or known: exact for k = 1, or of a symmetric bound."""
     if problem.first is not None:
         return problem.first
     if problem.k == 1 and len(problem.metric) <= LARGE and (problem.weights >= 0).all():

@@ -1,6 +1,4 @@
-"""p-median as an integer program whose variables are the different costs of each client (Elloumi,
-2010), by HiGHS.
-"""
+"""p-median by HiGHS, with a variable for each client's different costs (Elloumi, 2010)."""
 
 from __future__ import annotations
 
@@ -91,8 +89,7 @@ def _cutoff(target: float, base: float, cost: Floats) -> float:
 
 
 class _Levels(NamedTuple):
-    """The different costs (levels) of each demand point in ascending order, one point after the
-    other.
+    """The different costs (levels) of each demand point, ascending, point after point.
 
     `first`: whether a level is the first of its point; `step`: cost of the next level above this
     one; `dead`: whether there is none; `level`, `row` (n_entries,): which row serves at which

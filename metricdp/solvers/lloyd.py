@@ -151,9 +151,7 @@ def settled(
 
 
 def condensed(points: Floats, weights: Floats, number: int) -> tuple[Floats, Floats]:
-    """Replace points of positive weight by `number` weighted ones: mean and weight of the cell of
-    each point of a `seeding`.
-    """
+    """At most `number` weighted points for those of positive weight: the cells of a `seeding`."""
     held = weights > 0
     points, weights = points[held], weights[held]
     if number >= len(points):
@@ -166,9 +164,7 @@ def condensed(points: Floats, weights: Floats, number: int) -> tuple[Floats, Flo
 
 
 def distinct(centers: Floats, spare: Floats) -> Floats:
-    """The centers, repeated ones replaced by points of `spare`, in order, as far as these
-    suffice.
-    """
+    """The centers, repeated ones replaced by points of `spare` as far as these suffice."""
     kept = np.sort(np.unique(centers, axis=0, return_index=True)[1])
     missing = len(centers) - len(kept)
     if not missing:

@@ -31,9 +31,7 @@ _DENSE = 0.03
 
 
 class Places(NamedTuple):
-    """Weights of all points, positions of demand points and of candidates, and of the opened ones
-    among these.
-    """
+    """Weights of all points; positions of demand, of candidates, and of required ones."""
 
     weights: Floats
     demand: Ints
@@ -44,8 +42,8 @@ class Places(NamedTuple):
 def places(
     metric: Metric, weights: Floats, candidates: Ints | None = None, opened: Ints | None = None
 ) -> Places:
-    """Demand points have a nonzero weight, or all count 1 if none has. Without `candidates` all
-    places are.
+    """Demand has a nonzero weight; if none has, all points weigh 1. By default all are
+    candidates.
     """
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
     demand = np.flatnonzero(weights)

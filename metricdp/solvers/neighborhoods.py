@@ -19,7 +19,14 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from metricdp.arrays import Bools, Floats, Ints, opened_first
-from metricdp.kernels.near_swaps import Near, descended, kicked, state_at, transposed, workspace
+from metricdp.kernels.near_swaps import (
+    Near,
+    descended,
+    kick_and_descend,
+    state_at,
+    transposed,
+    workspace,
+)
 from metricdp.solvers.block import TOLERANCE, Found
 from metricdp.solvers.dual_ascent import Ascent, entries_within
 from metricdp.solvers.near_lists import Costs
@@ -205,9 +212,7 @@ class _Search:
         return min(best, self.found(np.concatenate(chosen)), key=lambda one: one[0])
 
     def core(self, rows: Ints) -> Ints | None:
-        """These rows and those of least reduced cost, ascending, where lists of all would be too
-        long; else None.
-        """
+        """These rows and those of least reduced cost, ascending; None where all lists are short."""
         m, n = self.costs.shape
         if m * n <= MOST_ENTRIES or self.deadline.over or (self.costs.weights < 0).any():
             return None
@@ -282,7 +287,7 @@ class _Search:
         step = max(_SLICE, len(near.site))
         while effort[0] < work and not self.deadline.over:
             effort[1] = min(effort[0] + step, work)
-            cost, least = kicked(
+            cost, least = kick_and_descend(
                 near, state, space, fixed, coins, effort, warm, cost, TOLERANCE, best, least
             )
             mixed = _crossover(near, best, state.centers)

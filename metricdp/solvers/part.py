@@ -89,9 +89,7 @@ class Part:
         self._update_bounds()
 
     def _raise_bounds(self, values: Floats) -> None:
-        """Raise bounds that are not exact. More centers never cost more, so a bound also holds for
-        fewer.
-        """
+        """Raise inexact bounds. More centers never cost more, so a bound holds for fewer, too."""
         values = np.ceil(values) if self.integral else values
         least = np.maximum.accumulate(np.maximum(values, self.lower)[::-1])[::-1]
         self.lower = np.where(self.exact, self.lower, least)

@@ -3,8 +3,7 @@
 Parts are the connected components of the pairs left (`metricdp.solvers.dual_ascent.Ascent`,
 ``narrow``). With ``F[c, q]`` the least cost of part c with q centers, a better solution costs at
 least the minimum of the sum of ``F[c, q[c]]`` over all allocations of k. Lower bounds replace F,
-and only those that the cheapest allocation uses are made exact. Integer costs are rounded up part
-by part.
+and only those that the cheapest allocation uses are made exact. Integer bounds are rounded up.
 
 One program with a price t for every open row bounds all q: if no choice costs less than V, ``F[c,
 q] >= V - t * q``. Where F is not convex, a single q needs a program or branches of its own.
@@ -36,9 +35,7 @@ _WHOLE_PRICE = 0.05
 
 
 def cheapest_of_parts(ascent: Ascent, prove: Prove, known_rows: Ints | None = None) -> Found:
-    """The best rows within the target of a narrowed ascent (None: none found), and a lower
-    bound.
-    """
+    """The best rows within the target of a narrowed ascent, if any, and a lower bound."""
     components = _components(ascent)
     k = ascent.k - int(np.count_nonzero(ascent.required))
     if components is None or k < 0:

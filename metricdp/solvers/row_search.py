@@ -164,8 +164,8 @@ class RowSearch:
         )
 
     def descend(self, reach: int, rng: np.random.Generator, rounds: int = 20) -> bool:
-        """Until no center improves by a move to one of its `reach` nearest points. Returns whether
-        that was reached.
+        """Until no move to one of the `reach` nearest points of a center helps; whether
+        it ended.
         """
         slots: Ints | None = None
         for _ in range(rounds):

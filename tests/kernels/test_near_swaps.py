@@ -54,13 +54,13 @@ def test_the_state_is_what_it_is_by_definition(seed, reach, heat):
     effort = np.array([0, 4000, 20000])
     coins = np.array([seed], np.uint64)
     while effort[0] < effort[2]:
-        cost, least = near_swaps.kicked(
+        cost, least = near_swaps.kick_and_descend(
             near, state, space, fixed, coins, effort, heat, cost, 1e-9, best, least
         )
         check(near, costs, state, cost, fixed)
         assert least <= cost
         assert least == pytest.approx(near.weights @ np.minimum(costs[best].min(axis=0), near.far))
-        assert not space.waits.any() and not space.stale.any() and not space.extra.any()
+        assert not space.queued.any() and not space.stale.any() and not space.savings.any()
         effort[1] = min(effort[1] + 4000, effort[2])
     assert (best[:fixed] == rows[:fixed]).all()
     assert len(np.unique(best)) == 6

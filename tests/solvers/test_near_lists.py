@@ -109,7 +109,7 @@ def test_points_with_many_centers_are_searched_on_lists():
     problem = kmedian._Problem(
         points, weights, 60, 1, np.sort(allowed), rng, opened=np.sort(opened), first=start
     )
-    found = kmedian._on_lists(problem, None)
+    found = kmedian._solve_on_lists(problem, None)
     rows = kmedian._by_rows(problem, start)
     assert found.cost <= rows.cost * 1.01
     assert found.cost == pytest.approx(weights @ points.nearest_to(found.centers)[1])
@@ -117,4 +117,6 @@ def test_points_with_many_centers_are_searched_on_lists():
     assert np.isin(found.centers, allowed).all()
     assert np.isin(opened, found.centers).all()
     wide = mdp.EuclideanMetric(rng.random((600, 9)))
-    assert kmedian._on_lists(kmedian._Problem(wide, weights, 60, 1, allowed, rng), None) is None
+    assert (
+        kmedian._solve_on_lists(kmedian._Problem(wide, weights, 60, 1, allowed, rng), None) is None
+    )

@@ -131,9 +131,7 @@ class Credible:
         return self._draws[:n]
 
     def mean(self, values: Floats, level: float = LEVEL, *, rising: bool = False) -> Interval:
-        """Mean of a function of the points over the demand; clustering lowers it, or raises it if
-        `rising`.
-        """
+        """Mean of a function over the demand; clustering lowers it, or raises it if `rising`."""
         mean, deviation, variance = self._within_parts(values)
         expected = self.expected / max(self.expected.sum(), 1e-9)
         estimate, noise = self._combine(mean)
@@ -169,9 +167,7 @@ class Credible:
         return Interval(np.clip(counts, low, high), low, high, level)
 
     def _combine(self, mean: Floats) -> tuple[float, float]:
-        """Mean over the demand of a function that is constant on parts, and its standard
-        deviation.
-        """
+        """Mean of a function that is constant on parts, and its standard deviation."""
         drawn = self._draws @ mean / np.maximum(self._draws.sum(axis=1), 1e-9)
         expected = float(self.expected @ mean / max(self.expected.sum(), 1e-9))
         doubt = _POSTERIOR_FACTOR * float(drawn.std()) + _POSTERIOR_FLOOR * abs(expected)

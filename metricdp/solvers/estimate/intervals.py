@@ -184,9 +184,7 @@ class Noisy:
         return Interval(min(max(estimate, low), high), low, high, level)
 
     def _statistic(self, coefficients: Floats) -> tuple[float, Floats, float]:
-        """Unbiased estimate of ``coefficients·x``, draws of its error, and its error
-        besides noise.
-        """
+        """Unbiased estimate of ``coefficients·x``, draws of its noise, and other error."""
         value, coefficients = self._estimate(coefficients)
         draws = np.zeros(_DRAWS)
         nonzero = np.flatnonzero(coefficients)
@@ -218,8 +216,8 @@ def _bracketed_root(
     excess: Callable[[float], float], inside: tuple[float, float], outside: tuple[float, float]
 ) -> float:
     """The boundary of the values not rejected, between `inside` and `outside` (points with their
-    excess), or the end if that is not rejected. Secant and bisection steps in turn: the excess is
-    nearly linear.
+    excess), or the end if that is not rejected. By secants and bisection: the excess is nearly
+    linear.
     """
     estimate, end = inside[0], outside[0]
     if outside[1] <= 0 or inside[1] > 0:

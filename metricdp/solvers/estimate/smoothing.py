@@ -1,5 +1,4 @@
 """Kernel density of demand along shortest paths, and the bandwidth that its noise allows.
-Post-processing.
 
 Each point spreads its demand over its surroundings by the quartic kernel ``(1 - (d / b)²)²`` of the
 distance d up to the bandwidth b, normalized to keep its demand [1]_: a density per length of street
@@ -109,9 +108,7 @@ class Smoothing:
         return outs[0][rank]
 
     def _on_net(self, demand: Floats, radius: int) -> tuple[Ints, Floats]:
-        """The points of a net, with the demand of all points nearest to each, in the inner
-        order.
-        """
+        """The points of a net, and the demand nearest to each, in the inner order."""
         held = np.arange(len(demand))
         if radius > 0:
             sources = kernels.net(self.network.csr, radius)

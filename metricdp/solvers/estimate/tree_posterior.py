@@ -86,8 +86,7 @@ class Counts:
 
     `nodes` (n_counted,): distinct; `values` (n_counted,): true counts plus independent noise;
     `scale` (n_counted,) or one number: of discrete Laplace noise; `gaussian`: whether the noise is
-    nearly Gaussian, as that of local reports. The standard deviation is `scale` · sqrt(2) either
-    way.
+    nearly Gaussian, as that of local reports. Its standard deviation is `scale` · sqrt(2).
     """
 
     nodes: Ints
@@ -138,9 +137,7 @@ class Estimate:
 
     @property
     def uneven(self) -> float:
-        """Mean share of a node's count that is not where its children's sizes predict, over all
-        bands.
-        """
+        """Mean share of a node's count that is not where its children's sizes predict."""
         if not self.frequencies:
             return 0.0
         kinds = np.mean(list(self.frequencies.values()), axis=0)
@@ -154,9 +151,7 @@ class Estimate:
         return sum(one_sided) > usual[0] * len(one_sided)
 
     def spread(self, amounts: Floats) -> Floats:
-        """Distribute amounts of parts over their points, by expected weights if they are
-        trusted.
-        """
+        """Distribute amounts of parts over points, by expected weights if these are trusted."""
         return self.trusted_tree.spread(amounts)
 
     def if_by_chance(self) -> Estimate:
@@ -228,9 +223,7 @@ def joint_posterior(
 
 
 def _as_expected(tree: PartitionTree, rounds: Sequence[Counts], doubt: float) -> bool:
-    """Whether the noisy counts are likelier under expected weights than under equal ones, with the
-    usual frequencies of splits.
-    """
+    """Whether noisy counts are likelier under expected weights than under equal ones."""
     if tree.numbers is None:
         return True
     priors = (tree, _USUAL_EXPECTED), (tree.even(), _by_size(_USUAL_EXPECTED))
@@ -243,9 +236,7 @@ def _usual(tree: PartitionTree) -> Floats:
 
 
 def _by_size(kinds: Floats) -> Floats:
-    """Frequencies of one-sided, proportional, random and any shares, summed over the size
-    measures.
-    """
+    """Frequencies of one-sided, proportional, random and any shares, whatever the size."""
     return np.r_[kinds[0], np.reshape(kinds[1:-1], (2, -1)).sum(axis=1), kinds[-1]]
 
 
@@ -442,9 +433,7 @@ def _initial_frequencies(known: Frequencies | None, band: int, first: Floats) ->
 
 
 def _frequencies(count: Floats, usual: Floats) -> Floats:
-    """Frequencies of the kinds of split in every band from their expected numbers, shrunk to the
-    overall ones.
-    """
+    """Frequencies of the kinds of split in every band, shrunk to the overall ones."""
     overall = count.sum(axis=0) + 0.01 + usual
     frequency = count + _SHRINKAGE * overall / overall.sum() + usual
     return frequency / frequency.sum(axis=1, keepdims=True)

@@ -99,9 +99,7 @@ class CapacitySearch:
         self._settled = False
 
     def _start(self, rows: Rows, site: Rows | None) -> None:
-        """Begin the local search at these rows; `site`: index of the row that serves each
-        client.
-        """
+        """Begin the local search at these rows; `site`: which of them serves each client."""
         has_dummy = self.unserved_cost is not None
         if self._state is None:
             self._columns = self.costs.T
@@ -254,9 +252,7 @@ class CapacitySearch:
         self.consider(rows)
 
     def consider(self, rows: Rows) -> None:
-        """Keep these rows if their sizes are allowed and their best shares cost less than
-        the best.
-        """
+        """Keep these rows if their sizes are allowed and they cost less than the best."""
         name, of_size = np.sort(rows).tobytes(), np.bincount(self.size[rows])
         if name in self._seen or (of_size > self.rules.max_open[: len(of_size)]).any():
             return
@@ -266,8 +262,8 @@ class CapacitySearch:
             self.upper, self.rows = value, rows.copy()
 
     def _find_feasible(self) -> bool:
-        """Ask HiGHS for a feasible solution: of the roomiest sites, then of all. Returns whether
-        there is one.
+        """Ask HiGHS for a feasible solution: of the largest sites, then of all. Whether there is
+        one.
         """
         every = np.arange(len(self.costs))
         roomiest = self.with_capacity(np.r_[self.fixed, np.argsort(-self.capacity, kind="stable")])
@@ -308,9 +304,7 @@ class CapacitySearch:
         return rows
 
     def flow(self, rows: Rows) -> tuple[float, Floats | None]:
-        """Cost of the best shares from these rows, and the loads moved; infinite if they do not
-        fit.
-        """
+        """Cost and loads of the best shares from these rows; infinite if they do not fit."""
         per = np.where(self.loads > 0, self.loads, np.inf)
         unit, capacity, k, min_load = (
             self.costs[rows] / per,
@@ -441,9 +435,7 @@ class CapacitySearch:
             self._search(10, 0.0)
 
     def _relaxed_choice(self, worth: Floats) -> Rows:
-        """The rows of largest worth that the relaxation opens: with scarce sizes a place may open
-        twice.
-        """
+        """The rows that the relaxation opens: with scarce sizes a place may open twice."""
         by_place = worth.reshape(self._sizes, -1)
         required = by_place[:, self.fixed].argmax(axis=0) * self._places + self.fixed
         remaining, max_open = self.k - len(self.fixed), self.rules.max_open
@@ -459,9 +451,7 @@ class CapacitySearch:
         return np.r_[required, likely].astype(np.int64)
 
     def _solve_remaining(self, limited: bool) -> None:
-        """HiGHS on the rows left; if they are too many, on the most promising, which proves
-        nothing.
-        """
+        """HiGHS on the rows left, or, without proof, on the most promising ones."""
         rows, n = self.remaining(self.upper), max(len(self.loads), 1)
         if len(rows) * n <= _PROGRAM_PAIRS:
             self._program(rows)

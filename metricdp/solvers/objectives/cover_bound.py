@@ -71,8 +71,8 @@ class PriceSums:
         return found
 
     def upper_bounds(self, prices: Floats, k: int, end: float) -> Floats:
-        """Upper bounds of the sums of all sites, exact for the k largest unless the processor time
-        `end` passes first.
+        """Upper bounds of all sums, exact for the k largest if processor time `end` does
+        not pass.
         """
         amounts, whole = self._by_vertex(prices), float(prices.sum())
         bounds = np.full(len(self.groups), whole)

@@ -102,9 +102,7 @@ class _Program:
         )
 
     def gap_of(self, q: Singles, x: Singles) -> float:
-        """The gap between the bound of these prices and the value of these shares; keeps the best
-        of each.
-        """
+        """Bound of these prices less the value of these shares; keeps the best of each."""
         high = float(np.maximum(self.worth - q, 0).sum(axis=0) @ self.scale)
         high += most_collected(self.columns @ q, self.k, self.fixed)
         coverage = (self.rows @ x) / self.scale

@@ -1,6 +1,4 @@
-"""Maximum coverage with all pairs within the limit listed: greedy and swaps, a Lagrangian bound,
-HiGHS.
-"""
+"""Maximum coverage on listed pairs: greedy and swaps, a Lagrangian bound, HiGHS."""
 
 from __future__ import annotations
 
@@ -152,9 +150,7 @@ class CoverSearch:
         return best_prices
 
     def _relaxation(self, price: Floats) -> tuple[float, Floats, Floats, Ints]:
-        """The bound of these prices, a subgradient, what each site collects, and the sites opened,
-        fixed ones first.
-        """
+        """The bound, a subgradient, what sites collect, and the sites opened, fixed ones first."""
         taken = self.worth > price
         collected = np.asarray(self.reach @ price)
         n_free = self.k - len(self.fixed)
@@ -174,8 +170,7 @@ def _merge_equal_clients(
 ) -> tuple[csr_array, Floats]:
     """Merge clients that the same sites reach; drop those without any.
 
-    Sums of two random 64-bit words per site identify the sets, but for a chance of some 2**-120 a
-    pair.
+    Sums of two random words per site tell sets apart, but for a chance of 2**-120 a pair.
     """
     by_client = csr_array(reach.T.tocsr())
     random_bits = rng.integers(1, 2**63, (reach.shape[0], 2))

@@ -1,6 +1,4 @@
-"""Column dominance in set cover: of sites that reach the same listed demand points, or fewer, one
-is kept.
-"""
+"""Column dominance in set cover: sites that reach no more than another are dropped."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ class Undominated:
         self._place = np.full(n_sites, -1, np.int32)
 
     def columns(self, listed: list[int], radius: float) -> tuple[Ints, csr_array]:
-        """Undominated sites (indices) within a radius of these listed clients, and the 0-1 matrix
-        clients × sites.
-        """
+        """Undominated sites (indices) near listed clients, and the 0-1 matrix clients × sites."""
         while len(self._marks) < len(self.lists):
             fresh = self._rng.integers(0, 2**64, (64, 2), np.uint64)
             self._marks = np.concatenate([self._marks, fresh])

@@ -100,9 +100,7 @@ class Equity(Objective):
         return most + float(np.log(mean)) / kappa
 
     def _impedance(self, instance: Instance) -> Impedance:
-        """The cost transformation of the search, whose growth is kappa. Also caches initial
-        sites.
-        """
+        """The cost transformation, whose growth is kappa. Also caches initial sites."""
         if "impedance" not in instance.kept:
             instance.kept["impedance"] = self._choose_impedance(instance)
         return instance.kept["impedance"]

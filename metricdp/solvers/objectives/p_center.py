@@ -145,9 +145,7 @@ class Search(CenterSearch):
         self._raise_with_lists()
 
     def _raise_with_lists(self) -> None:
-        """Raise the lower bound with the clients listed so far, where a radius was left
-        undecided.
-        """
+        """Raise the lower bound with the clients listed so far, if a radius is undecided."""
         high = min(self.undecided, self.upper)
         while self.lower < high and not self.instance.deadline.over:
             radii = self.lists.values(self.lower, high)
@@ -161,9 +159,7 @@ class Search(CenterSearch):
                 self._set_lower(radius)
 
     def _set_lower(self, radius: float) -> None:
-        """No k sites reach everybody within this radius: the next listed distance is the lower
-        bound.
-        """
+        """This radius is refuted: the next listed distance is the lower bound."""
         above = self.lists.values(radius, self.upper)
         above = above[above > radius * (1 + WITHIN)]
         self.lower = float(above[0]) if len(above) else self.upper
@@ -177,9 +173,7 @@ class Search(CenterSearch):
         self.lists.shorten(self.upper)
 
     def _decide(self, radius: float) -> bool:
-        """Whether k sites reach everybody within a radius: sets `lower` or `upper`. False if
-        undecided.
-        """
+        """Decide whether k sites reach everybody: set `lower` or `upper`. False if undecided."""
         while True:
             sites, proven = self._sites_within(radius)
             if sites is None:
@@ -202,16 +196,12 @@ class Search(CenterSearch):
         return [int(i) for i in order[np.sort(first)]]
 
     def _sites_within(self, radius: float) -> tuple[Positions | None, bool]:
-        """k sites that reach all listed clients within a radius (None: none found); whether that is
-        proven.
-        """
+        """k sites that reach all listed clients (None: none found); whether that is proven."""
         sites, proven = self._cover_program(self._uncovered(radius), radius, _SECONDS)
         return (None if sites is None else self._filled(sites)), proven
 
     def cover(self, radius: float) -> tuple[Positions, int]:
-        """The fewest sites that reach everybody within a radius, and a lower bound of their
-        number.
-        """
+        """The fewest sites that reach everybody, and a lower bound of their number."""
         instance, within, lower = self.instance, radius * (1 + WITHIN), len(self.instance.opened)
         sites, clients, proven = instance.opened, list(range(len(self.clients))), True
         if len(clients) > _ALL_LISTED:

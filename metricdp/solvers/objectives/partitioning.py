@@ -119,7 +119,7 @@ class Partitioning:
         return reduced
 
     def _fix_by_reduced_costs(self, duals: Floats, cut_duals: Floats) -> float:
-        """The Lagrangian bound of these dual prices; removes all sets that no solution below the
+        """The Lagrangian bound of these duals; drops sets that no solution below the
         cutoff uses.
         """
         reduced = self._reduced_costs(duals, cut_duals, np.full(len(self.cost), np.inf))

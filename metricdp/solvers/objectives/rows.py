@@ -99,8 +99,8 @@ class Balls:
         self._space: Any = None
 
     def __call__(self, position: int, radius: float) -> tuple[Positions, Floats]:
-        """Positions within the radius, and costs. With `to_point` allowed sites alone; on graphs
-        all vertices.
+        """Positions (without a graph and `to_point`, of allowed sites) within the radius, and
+        costs.
         """
         metric, network = self.instance.metric, self.instance.metric.network
         if network is None:

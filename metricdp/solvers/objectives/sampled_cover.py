@@ -108,9 +108,7 @@ class _ColumnGeneration:
         self._shares += k / len(self._sites)
 
     def _add_sites(self, sites: Positions, budget: float) -> None:
-        """Add sites (indices) as columns, until so many searches of the whole universe are
-        spent.
-        """
+        """Add sites (indices) as columns, within so many searches of the universe."""
         row = 1.0 if self.instance.metric.network is not None else _ROW
         budget = self._balls.searched + budget / row
         parts = [self._reach]
@@ -181,9 +179,7 @@ def _draw_clients(instance: Instance, most: int, rng: np.random.Generator) -> Po
 def _move_sites(
     instance: Instance, sites: Positions, limit: float, worth: Floats, rng: np.random.Generator
 ) -> tuple[float, Positions]:
-    """Move one site at a time to the best of some places nearby. Returns the coverage and the
-    sites.
-    """
+    """Move sites, one at a time, to the best of some places nearby; coverage and sites."""
     sites, fixed = np.array(sites), set(instance.opened.tolist())
     table = np.vstack([worth, np.zeros((1, worth.shape[1]))])
     columns, last = np.arange(worth.shape[1]), len(worth)

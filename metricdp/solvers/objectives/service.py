@@ -68,9 +68,7 @@ class Service:
         return sizes if isinstance(sizes, tuple) and sizes and isinstance(sizes[0], Size) else ()
 
     def capacity(self, places: Positions, sizes: Positions | None = None) -> Floats:
-        """Largest load of each place in its size; of all places in every size, size by size, if
-        none is given.
-        """
+        """Largest load of each place in its size; by default of every size in turn."""
         if self.sizes:
             each = np.array([size.capacity for size in self.sizes])
             return np.repeat(each, len(places)) if sizes is None else each[sizes]
@@ -84,9 +82,7 @@ class Service:
         return np.array(most or [self.k], np.int64)
 
     def check(self, may_leave_out: bool) -> None:
-        """Refuse capacities by which no k sites serve all demand, unless they
-        `may_leave_out` some.
-        """
+        """Refuse capacities too small for all demand, unless sites `may_leave_out` some."""
         instance, load = self.instance, self.instance.load
         capacity = self.capacity(instance.allowed)
         if not self.priced_sizes and any(size.cost for size in self.sizes):

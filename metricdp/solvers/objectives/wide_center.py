@@ -84,9 +84,7 @@ class WideSearch(CenterSearch):
         self._extra_known, self._tight_slots, self._price_sum = 0, _NONE, 0.0
 
     def run(self) -> None:
-        """Search for sites, then raise the bound, until the two are close or the budget is
-        spent.
-        """
+        """Search for sites, then raise the bound, until both are close or time is over."""
         self._start = time.process_time()
         spread = self._list_farthest()
         self.lists.radius = min(_FIRST_RADIUS * self.upper, self.upper)
@@ -135,9 +133,7 @@ class WideSearch(CenterSearch):
         return late or self.lists.balls.searched > part * most or self.instance.deadline.over
 
     def _list_farthest(self) -> list[int]:
-        """Farthest-first clients (Gonzalez 1985); the sites near the first k are the first
-        solution.
-        """
+        """Farthest-first clients (Gonzalez 1985); the first solution is near the first k."""
         instance, clients = self.instance, self.clients
         size = min(max(_LISTED * self.k, _LEAST_LISTED), len(clients))
         near, found = Nearness(instance), list[int]()
@@ -229,9 +225,7 @@ class WideSearch(CenterSearch):
     def _columns(
         self, uncovered: list[int], radius: float, first: Ints = _NONE, extra: Ints = _NONE
     ) -> tuple[Ints, csr_array]:
-        """Undominated sites of the sample, and the matrix sites × clients of listed and `extra`
-        ones.
-        """
+        """Undominated sites of the sample, and the matrix sites × (listed, `extra`) clients."""
         while len(self._sample_lists) < len(self.lists):
             self._sample_lists.append(self._in_sample(*self.lists[len(self._sample_lists)]))
         if len(extra) and self._extra_known < len(self._sample):
@@ -273,9 +267,7 @@ class WideSearch(CenterSearch):
         return self._filled(instance.allowed[self._sample[slots[chosen]]])
 
     def _search_upward(self) -> None:
-        """Find the least radius within which all listed clients can be reached; list those left
-        out; repeat.
-        """
+        """Find the least radius for the listed clients; list those left out; repeat."""
         low, radius = 0.5 * self.upper, min(self.lists.radius, self.upper)
         sites = self._cover(radius)
         while not self._budget_spent(_UNTIL_UPWARD):
@@ -313,9 +305,7 @@ class WideSearch(CenterSearch):
                 step /= 2
 
     def _nearly_covers(self, sites: Positions, radius: float) -> bool:
-        """Move sites to the center of their demand. Returns whether they then reach all clients,
-        nearly.
-        """
+        """Move sites to the center of their demand; whether they then nearly reach all clients."""
         label, distance = self._evaluate(sites)
         for _ in range(_MOVES):
             if distance.max() <= radius * (1 + CLOSE / 2) or self._budget_spent():
@@ -329,9 +319,7 @@ class WideSearch(CenterSearch):
         return bool(distance.max() <= radius * (1 + CLOSE / 2))
 
     def _list_uncovered(self, distance: Floats, radius: float) -> None:
-        """List clients beyond the radius, farthest first, none close to one that was just
-        listed.
-        """
+        """List clients beyond the radius, farthest first, none close to one just listed."""
         uncovered = distance > radius * (1 + WITHIN)
         order = np.flatnonzero(uncovered)
         order = order[np.argsort(-distance[order], kind="stable")]

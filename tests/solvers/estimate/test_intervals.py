@@ -33,7 +33,7 @@ def covered(exact, statistic, truth, scale=20.0, claimed=None, known=None) -> in
     hits = 0
     for _ in range(RUNS):
         noisy = Noisy(exact + laplace(scale, n, coins), *reported)
-        noisy._drawn = first._drawn  # the same public draws: made once
+        noisy._cached_draws = first._cached_draws  # the same public draws: made once
         found = statistic(noisy)
         hits += bool(found.low <= truth <= found.high)
     return hits
