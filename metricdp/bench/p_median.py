@@ -28,12 +28,12 @@ from metricdp.universe.formats.tsplib import read_points
 from metricdp.universe.text import read_bytes, read_text
 
 TABLE = "pmedian_best_known.csv"
-"""A file in the folder that states more costs: columns instance, p and opt_or_best_known."""
+"""A file in the folder with further best costs: columns instance, p and opt_or_best_known."""
 OPTIMA = "pmedopt.txt"
-"""OR-Library's own."""
+"""OR-Library's file of optima."""
 NEAR = 0.1
 EXACT = 1e-7
-"""Percent above the best known that count as near, and as none (sums of roots are rounded)."""
+"""Gaps in percent that count as near the best known, and as none (sums of roots are rounded)."""
 _COLUMNS = [
     Column("instance", "instance"),
     Column("n", "n", "d"),
@@ -46,7 +46,7 @@ _COLUMNS = [
     Column("seconds", "seconds", ".2f"),
 ]
 Costs = dict[str, dict[int, int | None]]
-"""The least cost known, if any, by instance and number of centers."""
+"""Best known cost, if any, by instance and number of centers."""
 
 
 def rounded_down(points: Floats) -> Floats:
@@ -57,8 +57,8 @@ def rounded_down(points: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Library:
-    """Published instances: how their files end, and how one is read. Names of OR-Library's are
-    numbers behind a `prefix`, and may be asked for by numbers; its files tell their p.
+    """Published instances: the ending of their files, and how one is read. OR-Library's are named
+    by a `prefix` and a number, and may be selected by number; their files state p.
     """
 
     name: str
@@ -67,9 +67,9 @@ class Library:
     prefix: str = ""
 
     def best(self, folder: Path | None) -> Costs:
-        """Costs as published, and as the folder's table states them."""
+        """Best known costs as published, and as the table in the folder states them."""
         if folder is not None and self.prefix:
-            known = dict(self._asked(folder))
+            known = dict(self._problems_in(folder))
         else:
             every = map(datasets.describe, datasets.names())
             mine = [info for info in every if info.file.endswith(self.ending)]
@@ -86,9 +86,9 @@ class Library:
                 raise GraphFileError(path, rule) from None
         return known
 
-    def _asked(self, folder: Path) -> Iterator[tuple[str, dict[int, int | None]]]:
-        """What each file of OR-Library's kind asks, and its optimum: as `OPTIMA` states it, else
-        the published one of the library's own file.
+    def _problems_in(self, folder: Path) -> Iterator[tuple[str, dict[int, int | None]]]:
+        """The p of each of OR-Library's files in a folder, and its optimum: as `OPTIMA` states it,
+        else the published one if the file is the library's own.
         """
         path, stated = folder / OPTIMA, dict[str, str]()
         if path.is_file():
@@ -107,7 +107,7 @@ class Library:
             yield name, {read_pmed_p(file): best}
 
     def names(self, text: str) -> list[str]:
-        """Names of a list such as ``rl1304,fl1400`` or ``1-5,40``."""
+        """Names from a list such as ``rl1304,fl1400`` or ``1-5,40``."""
         found: list[str] = []
         for part in (part.strip() for part in text.split(",")):
             ends = re.fullmatch(r"([0-9]{1,3})\s*(?:-\s*([0-9]{1,3}))?", part)
@@ -119,7 +119,7 @@ class Library:
         return list(dict.fromkeys(found))
 
     def file(self, folder: Path | None, name: str) -> Path | None:
-        """An instance's file in the folder, gzipped or not; without a folder it is fetched."""
+        """The file of an instance in the folder, gzipped or not; without a folder it is fetched."""
         if folder is None:
             info = datasets.describe(name)
             if not info.file.endswith(self.ending):
@@ -129,7 +129,9 @@ class Library:
         return next((path for path in paths if path.is_file()), None)
 
     def measure(self, args: Namespace) -> Report:
-        """Solve the instances that the command line asks for, and compare, up to Ctrl-C."""
+        """Solve the instances that the command line names, and compare costs; Ctrl-C ends
+        it early.
+        """
         start = time.perf_counter()
         folder = None if args.folder is None else Path(args.folder)
         if folder is not None and not folder.is_dir():
@@ -137,23 +139,23 @@ class Library:
         known = self.best(folder)
         names = self.names(args.instances) if args.instances is not None else list(known)
         if folder is not None:
-            there = [name for name in names if self.file(folder, name) is not None]
-            if len(there) < len(names) and (args.instances is not None or not there):
-                lacking = next(name for name in names if name not in there)
-                raise InputError(f"{folder} has no {lacking[:40]}{self.ending}")
-            names = there
+            present = [name for name in names if self.file(folder, name) is not None]
+            if len(present) < len(names) and (args.instances is not None or not present):
+                missing = next(name for name in names if name not in present)
+                raise InputError(f"{folder} has no {missing[:40]}{self.ending}")
+            names = present
         tasks = [(name, q) for name in names for q in args.p or sorted(known.get(name, {}))]
         if not tasks:
-            lacking = f"no cost is known of {', '.join(names)}: give -p"
-            raise InputError(lacking if names else f"{folder} has no file of {self.name}")
+            missing = f"no cost is known of {', '.join(names)}: give -p"
+            raise InputError(missing if names else f"{folder} has no file of {self.name}")
         options = ("effort", "certificate", "exact", "time_limit", "seed")
         asked = {name: getattr(args, name) for name in options}
-        step = partial(self._solved, folder=folder, known=known, asked=asked, kept={})
+        step = partial(self._measured, folder=folder, known=known, asked=asked, kept={})
         rows, unfinished = gathered(step, tasks, label=self.name, unit="problem")
         settings = {"instances": names, "p": args.p, **asked}
         return Report(self.name, settings, _COLUMNS, rows, *summary(rows, start), unfinished)
 
-    def _solved(
+    def _measured(
         self,
         task: tuple[str, int],
         *,
@@ -162,7 +164,7 @@ class Library:
         asked: dict[str, Any],
         kept: dict[str, Metric],
     ) -> Iterator[dict[str, Any]]:
-        """One problem; `kept` holds the last instance."""
+        """Solve one problem; `kept` caches the last instance."""
         name, p = task
         if name not in kept:
             path = self.file(folder, name)
@@ -199,7 +201,7 @@ LIBRARIES = {
 
 
 def summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str, Any], list[str]]:
-    """What all rows say together, as values and in words."""
+    """Summary of all rows, as values and in words."""
     known = [row for row in rows if row["gap_percent"] is not None]
     gaps = [row["gap_percent"] for row in known]
     proven = [row["proven_percent"] for row in rows if row["proven_percent"] is not None]

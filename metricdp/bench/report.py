@@ -1,4 +1,4 @@
-"""What a suite measured: rows and a summary, as a table and as JSON."""
+"""Results of a benchmark suite: rows and a summary, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Column:
     form: str = ""
 
     def cell(self, row: dict[str, Any]) -> str:
-        """The row's value as text; a dash where it has none."""
+        """The value in a row as text; a dash without one."""
         value = row.get(self.key)
         return "-" if value is None else format(value, self.form)
 
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a suite: its `settings`, JSON-ready `rows` and `summary`, the `columns` that
-    the table shows, `lines` of text under it, and what Ctrl-C left `unfinished`.
+    """Results of a suite: its `settings`, JSON-ready `rows` and `summary`, the `columns` of the
+    table, `lines` of text below it, and what Ctrl-C left `unfinished`.
     """
 
     suite: str
@@ -50,7 +50,7 @@ class Report:
         return "\n".join([*aligned(self.columns, self.rows), "", *self.lines]) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as the table, and all that the rows hold: JSON-ready."""
+        """The same as JSON-ready values, with everything in the rows."""
         whole = {
             "suite": self.suite,
             "version": installed_version(),

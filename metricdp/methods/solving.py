@@ -28,11 +28,11 @@ from metricdp.releases import Receipt
 from metricdp.solvers.objectives.instance import Chosen, Instance
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.scenarios import (
+    CombinedMetric,
     Scenarios,
-    Together,
     check_additive,
     checked_shares,
-    counted,
+    combined_weights,
 )
 from metricdp.solvers.objectives.sizes import Size
 from metricdp.solvers.stopping import Deadline
@@ -190,9 +190,11 @@ def _for_scenarios(
         raise InputError("a scenario has no demand")
     # scale all scenarios to the same total, and solve for all of them together
     scaled = [held * (totals.mean() / held.sum()) for _, held, _ in parts]
-    place = metrics[0] if same else Together(metrics)
+    place = metrics[0] if same else CombinedMetric(metrics)
     even = np.full(n, 1 / n)
-    whole = instance_of(place, counted(place, scaled, even if shares is None else shares), **asked)
+    whole = instance_of(
+        place, combined_weights(place, scaled, even if shares is None else shares), **asked
+    )
     own = [
         replace(whole, metric=metric, weights=held, kept={})
         for metric, held in zip(metrics, scaled)

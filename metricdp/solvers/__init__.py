@@ -1,4 +1,4 @@
-"""Non-private solvers on weighted points: what every answer ends in, private or not.
+"""Non-private solvers on weighted points, which every method calls in the end, private or not.
 
 Arguments mean the same in all of them. `weights` (n_points,) is the demand at every position, in
 the order of ``metric.ids``. `centers` and `candidates` are distinct positions; any position is a

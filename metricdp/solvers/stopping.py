@@ -1,4 +1,4 @@
-"""When a search ends before it is done: at a time limit, or at Ctrl-C."""
+"""When a search ends early: at a time limit, or at Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from metricdp.progress import bar
 
 
 class SearchLine:
-    """A line that says what a search has found and what is proven; it appears after two seconds."""
+    """A line on the terminal with the best value and the bound; it appears after two seconds."""
 
     def __init__(self) -> None:
         self._bar = bar(total=None, bar_format="{desc} [{elapsed}]", miniters=0)
 
     def say(self, value: float, bound: float) -> None:
-        """Cost and bound, or coverage and bound."""
+        """Update value (cost or coverage) and bound."""
         most = max(abs(value), abs(bound))
         gap = f", gap {100 * abs(value - bound) / most:.2g} %" if 0 < most < float("inf") else ""
         self._bar.set_description_str(f"best {value:.6g}, bound {bound:.6g}{gap}", refresh=False)
         self._bar.update(0)
 
     def close(self) -> None:
-        """Take it away."""
+        """Remove the line."""
         self._bar.close()
 
 
 class Deadline:
     """Asked by every search between steps: ``if deadline.over: return the best so far``.
 
-    `seconds`: time limit, from now on; none by default; `unit`: of what searches `tell`.
+    `seconds`: time limit from now on, none by default; `unit`: of the values that searches `tell`.
 
-    As a context manager with a time limit (``inf`` is one), or that `catches`, it also takes Ctrl-C
-    as the end of the time, if it is entered in the main thread: the search then returns the best it
-    has. A second Ctrl-C interrupts as usual. Of deadlines within each other Ctrl-C ends all.
+    As a context manager with a time limit (also ``inf``), or with `catches`, entered in the main
+    thread, it treats Ctrl-C as the end of the time: the search returns its best solution. A second
+    Ctrl-C interrupts as usual. Ctrl-C ends all nested deadlines.
     """
 
     def __init__(self, seconds: float | None = None, *, catches: bool = False) -> None:
@@ -54,11 +54,11 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds until then."""
+        """Seconds left."""
         return self._end - time.monotonic()
 
     def tell(self, value: float, bound: float) -> None:
-        """Show the best value so far and what is proven, on a terminal."""
+        """Show the best value so far and the bound, on a terminal."""
         if self._inside:
             self._line = self._line or SearchLine()
             self._line.say(value * self.unit, bound * self.unit)

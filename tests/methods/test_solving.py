@@ -126,7 +126,7 @@ def test_where_no_single_source_has_room():
     metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
     with pytest.raises(InputError, match="2 has a load of 7, more than any site"):
         mdp.solve(metric, o.Capacitated(2, 6, single_source=True), weights=[2, 2, 7])
-    with pytest.raises(InputError, match="no service of every point by one site alone"):
+    with pytest.raises(InputError, match="no assignment of every point to a single site"):
         mdp.solve(metric, o.Capacitated(2, 5, single_source=True), weights=[3, 3, 3])
     assert mdp.solve(metric, o.Capacitated(2, 5), weights=[3, 3, 3]).value == 3
 

@@ -1,1 +1,1 @@
-"""Estimates of demand from noisy releases: post-processing."""
+"""Estimates and intervals of demand from noisy releases: post-processing."""

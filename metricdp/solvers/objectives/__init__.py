@@ -1,7 +1,7 @@
-"""What makes a choice of sites good: the questions that planners ask, each a small frozen value.
+"""Facility-location objectives, each a small frozen value: what makes a choice of sites good.
 
-One file an objective, or a family of them; `metricdp.solve` answers them, for public demand and for
-releases. ``docs/objectives.md`` has the names that ArcGIS and spopt give them.
+One file an objective, or a family of them; `metricdp.solve` finds sites for them, for public demand
+and for releases. ``docs/objectives.md`` has their names in ArcGIS and spopt.
 """
 
 from __future__ import annotations

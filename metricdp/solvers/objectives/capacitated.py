@@ -21,7 +21,7 @@ from metricdp.solvers.objectives.sizes import Size
 from metricdp.solvers.part_median import part_median
 
 _ROUNDS, _SEARCHES = 2, 6
-"""In large universes: rounds of moving sites to medians, and searches for each."""
+"""In large universes: rounds of moves to medians, and rows of distances for each."""
 
 
 @dataclass(frozen=True)
@@ -33,34 +33,33 @@ class Capacitated(Objective):
     ----------
     k : int
     capacities : number, mapping from id to number, array_like of shape (n_points,), or list of Size
-        Most load (`loads=` of `metricdp.solve`, by default the weights) of a site at each place; or
-        the sizes in which sites can be opened (`Size`), whose costs join the value.
+        Largest load (`loads=` of `metricdp.solve`, by default the weights) of a site at each place;
+        or the sizes in which sites can be opened (`Size`), whose costs are part of the value.
     limit : float or str, optional
-        Nobody is served from farther; each unit of demand left out costs ten times what serving it
+        Nobody is served from farther. Each unit of demand left out costs ten times what serving it
         at the limit would. Without a limit everybody is served.
     single_source : bool
-        Every point is served by one site, whole. By default several sites may share one, which
-        stands for many people; of n points fewer than k are shared.
+        Every point is served by a single site. By default several sites may share a point, which
+        stands for many people; in all fewer than k points are shared.
     minimum : float
-        Load that each of the k sites serves at least. Not with a limit.
+        Least load of each of the k sites. Not with a limit.
 
     Notes
     -----
-    Service is optimal for the sites: the transportation problem, solved exactly. On a block of
-    all costs up to 20 million, sites come from a local search on sites and services (moves,
-    exchanges, chains of three, other sizes; what is too full or too empty costs on the way) and
-    from a Lagrangian bound of knapsacks; where the places left have at most 20,000 pairs with
-    clients, HiGHS settles them. A time limit is used up while a gap is open. Beyond 20 million,
-    sites come from k-median, then move to the medians of those they serve, without a bound.
+    Service is optimal for the sites: the transportation problem, solved exactly. On a block of up
+    to 20 million costs, sites come from a local search on sites and assignments (shifts, swaps,
+    ejection chains, other sizes; violated capacities are penalized on the way). A Lagrangian bound
+    with knapsack subproblems excludes sites; HiGHS solves the rest if it has at most 20,000 pairs
+    of site and client. A time limit is used up while there is a gap. Beyond 20 million costs, sites
+    come from k-median and move to the medians of those they serve, without a bound.
 
-    With a single source for everybody it is the same search. Of sites of one size without a minimum
-    neighboring sites are then settled with all they serve, part by part, and at last the best
-    choice among all sets of clients that can be part of anything better, where these are at most a
-    million, or four with a time limit. Beyond 4 million costs there is no bound; where room is very
-    scarce a service of all may not be found though there is one.
+    Single sources have the same search. With one size and no minimum, neighboring sites are then
+    reoptimized with their clients, part by part, and set partitioning follows over all sets of
+    clients that a better solution can use, if they are at most a million, or four with a time
+    limit. Beyond 4 million costs there is no bound. Where capacity is very scarce a feasible
+    solution may not be found though there is one.
 
-    Of a release, capacities hold for the noisy loads; `Solution.load_intervals` tells how far the
-    true ones may exceed them.
+    For a release, capacities hold for the noisy loads: see `Solution.load_intervals`.
 
     Examples
     --------
@@ -86,7 +85,7 @@ class Capacitated(Objective):
             raise InputError("minimum needs everybody served: leave limit out")
 
     def check(self, instance: Instance) -> None:
-        """See `Objective`; besides, k sites must have room for all that must be served."""
+        """See `Objective`; besides, k sites must have capacity for all that must be served."""
         super().check(instance)
         self._service(instance).check(self._limit(instance) is not None)
 
@@ -99,7 +98,7 @@ class Capacitated(Objective):
             ).sites
         if instance.fits:
             return self._service(instance).choose(start)
-        return self._moved(instance, start)
+        return self._choose_beyond_block(instance, start)
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """Cheapest service from given sites."""
@@ -129,14 +128,16 @@ class Capacitated(Objective):
         limit = self._limit(instance)
         return Impedance() if limit is None else Impedance(1.0, 0.0, limit, UNSERVED * limit)
 
-    def _moved(self, instance: Instance, sites: Positions) -> Chosen:
-        """Room for everybody; then sites move to the medians of whom they serve, if that helps."""
+    def _choose_beyond_block(self, instance: Instance, sites: Positions) -> Chosen:
+        """Sites with capacity for everybody, which move to the medians of their clients while that
+        helps.
+        """
         best = self.judge(
             instance, self._service(instance).with_capacity(sites, self.limit is not None)
         )
-        known = instance.metric.sites is instance.metric.ids  # medians are looked for among clients
+        known = instance.metric.sites is instance.metric.ids  # medians are clients
         for _ in range(_ROUNDS if known else 0):
-            moved = self._medians(instance, best)
+            moved = self._moved_to_medians(instance, best)
             if instance.deadline.over or len(np.unique(moved)) < len(moved):
                 break
             try:
@@ -148,7 +149,7 @@ class Capacitated(Objective):
             best = found
         return replace(best, bound=None)
 
-    def _medians(self, instance: Instance, found: Chosen) -> Positions:
+    def _moved_to_medians(self, instance: Instance, found: Chosen) -> Positions:
         assert found.assignment is not None
         moved: Ints = np.array(found.sites)
         for i in range(len(instance.opened), len(moved)):

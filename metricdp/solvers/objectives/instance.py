@@ -1,4 +1,4 @@
-"""Where sites may stand, for which demand: what every objective is given, and what it answers."""
+"""A facility-location instance, and the solution of an objective: what all objectives share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metricdp.metrics.base import Metric
 from metricdp.solvers.stopping import NEVER, Deadline
 
 WITHIN = 1e-9
-"""A distance exceeds a limit only by more than this fraction of it: sums of lengths are rounded."""
+"""Relative excess over a limit that still counts as within it: sums of lengths are rounded."""
 WHOLE_BLOCK = 20_000_000
 """Most distances, sites × demand points, held at a time: 160 MB."""
 
@@ -23,15 +23,14 @@ Positions = Ints
 
 @dataclass(frozen=True)
 class Instance:
-    """Public demand, and the places among which sites are chosen.
+    """Public demand and the candidate places of sites.
 
     `metric`: ``distances(site, v)`` is the cost of serving v from the site; `weights` (n_points,):
-    demand at every position, none negative; what distances and coverage count; `allowed`: positions
-    where sites may stand, ascending, those of `opened` among them; `opened`: positions of required
-    sites, ascending; `loads` (n_points,): what a point uses of a site's capacity, if that is not
-    its weight: vehicles rather than people; `seed`: public coins; `start`:
-    sites known to be good, the required ones first; `kept`: what an objective found out once and
-    needs again; `prove`: whether a bound is wanted.
+    demand at every position, not negative, which distances and coverage count; `allowed`: candidate
+    positions, ascending, with those of `opened` among them; `opened`: positions of required sites,
+    ascending; `loads` (n_points,): use of a site's capacity if that is not the weight, such as
+    vehicles rather than people; `seed`: public coins; `start`: known good sites, the required ones
+    first; `kept`: cache of an objective; `prove`: whether a bound is wanted.
     """
 
     metric: Metric
@@ -47,13 +46,13 @@ class Instance:
 
     @cached_property
     def demand(self) -> Positions:
-        """Positions of positive weight; all of them where there is no weight at all."""
+        """Positions of positive weight; all if there is no weight."""
         at = np.flatnonzero(self.weights > 0)
         return at if len(at) else np.arange(len(self.metric))
 
     @cached_property
     def weight(self) -> Floats:
-        """Weights of the demand points; 1 each where there is no weight at all."""
+        """Weights of the demand points; 1 each if there is no weight."""
         weight = self.weights[self.demand]
         return weight if weight.any() else np.ones(len(weight))
 
@@ -64,12 +63,12 @@ class Instance:
 
     @property
     def free(self) -> Positions:
-        """Places where sites may stand and need not."""
+        """Candidate places that are not required."""
         return np.setdiff1d(self.allowed, self.opened)
 
     @property
     def fits(self) -> bool:
-        """Whether all distances between sites and demand points can be held."""
+        """Whether all distances between candidates and demand points fit in memory."""
         return len(self.allowed) * len(self.demand) <= WHOLE_BLOCK
 
     def block(self, sites: Positions | None = None, clients: Positions | None = None) -> Floats:
@@ -79,12 +78,12 @@ class Instance:
         return costs_between(self.metric, sites, clients)
 
     def nearest(self, sites: Positions) -> tuple[Positions, Floats]:
-        """Index of the nearest site and the distance from it, for every demand point."""
+        """For every demand point the index of the nearest site, and its distance."""
         label, distance = self.metric.nearest_to(sites)
         return label[self.demand], distance[self.demand]
 
     def check_count(self, k: int) -> None:
-        """Refuse a number of sites that cannot be."""
+        """Refuse an impossible number of sites."""
         if k > len(self.allowed):
             raise InputError(
                 f"k must be an integer from 1 to {len(self.allowed):,}, the number of places where "
@@ -108,9 +107,9 @@ def costs_between(metric: Metric, sites: Positions, clients: Positions) -> Float
 class Assignment:
     """Who is served by which site, where that is not simply the nearest.
 
-    `clients` (n_pairs,): indices into the demand points; one that several sites share occurs
-    several times; `sites` (n_pairs,): indices into the sites chosen; `shares` (n_pairs,): of the
-    client's demand; they sum to 1.
+    `clients` (n_pairs,): indices into the demand points, repeated if several sites share one;
+    `sites` (n_pairs,): indices into the sites chosen; `shares` (n_pairs,): of the client's demand,
+    summing to 1.
     """
 
     clients: Positions
@@ -120,11 +119,12 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Sites that an objective has chosen.
+    """A solution.
 
-    `sites` (k,): positions, the required ones first; `value`: of the objective; `bound`: no choice
-    is better than this: at most the least possible value, or at least the largest one. None where
-    nothing is proven; `assignment`: none: everybody is served by the nearest site.
+    `sites` (k,): positions, the required ones first; `value`: of the objective; `bound`: no
+    solution is better: a lower bound, of maximized objectives an upper one; None if nothing is
+    proven; `assignment`: None if every client is served by the nearest site; `capacities` (k,): of
+    the sites.
     """
 
     sites: Positions

@@ -1,4 +1,4 @@
-"""Expansion in stages: sites that stay while more are opened."""
+"""Expansion in stages: sites stay while more are opened."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from metricdp.solvers.objectives.objective import Objective
 _ROUNDS = 4
 """Most passes over the stages: a guard against long runs, not tuned."""
 _ANCHORS = 8
-"""Stages whose best sites begin a chain; each costs a search a stage. Not tuned."""
+"""Stages from whose best sites a chain starts; each costs a search for every stage. Not tuned."""
 
 Chain = list[Positions]
-Badness = tuple[float, float]
-"""The largest price of a chain's stages, and their sum."""
+Prices = tuple[float, float]
+"""The largest price of the stages of a chain, and the sum of all."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Stage:
     bound : float or None
         No k sites have a better value than this.
     price : float
-        What nesting costs at this stage: value over best, or best over value where values are made
-        large; 1 where it costs nothing. The best found can be worse than these sites: below 1 then.
+        Of nesting at this stage: value over best, best over value where larger values are better; 1
+        if nesting costs nothing, below 1 if the best found is worse than these sites.
 
     Examples
     --------
@@ -61,11 +61,11 @@ class Stage:
 @dataclass(frozen=True)
 class Nested(Objective):
     """Sites for an expansion in stages: the first ks[0] of the centers, then the first ks[1], …
-    are each good for their number. The order of all openings is ``ks=range(1, K + 1)``.
+    are each good for their number. ``ks=range(1, K + 1)`` orders all openings.
 
-    The stages are chosen such that the largest price of nesting is small: a stage's value over the
-    best found for its number of sites alone. `value`, `bound` and everything else that a solution
-    tells are of the last stage; `Solution.stages` has all.
+    The largest price of nesting is made small: a stage's value over the best found for its number
+    of sites alone. A solution's `value`, `bound` and other results are those of the last stage;
+    `Solution.stages` has all.
 
     Parameters
     ----------
@@ -77,9 +77,10 @@ class Nested(Objective):
 
     Notes
     -----
-    Chains of sets begin with the best sites of one stage: fewer are chosen among these, more beside
-    them, and then each stage anew between its neighbors. The best chain of several beginnings is
-    taken. Some ``len(ks) * min(len(ks), 8)`` searches, most among few sites.
+    A chain of sets starts from the best sites of one stage: smaller sets are chosen among them,
+    larger ones include them; then each stage is chosen again between its neighbors, and sites are
+    swapped in all stages. The best of several chains is taken. Some ``len(ks) * min(len(ks), 8)``
+    searches, most among few sites.
 
     Examples
     --------
@@ -114,12 +115,12 @@ class Nested(Objective):
 
     @property
     def maximized(self) -> bool:  # type: ignore[override]
-        """As of every stage."""
+        """As the objective of every stage."""
         return self._last.maximized
 
     @property
     def reach(self) -> Any:
-        """Of the last stage."""
+        """That of the last stage."""
         return self._last.reach
 
     @property
@@ -127,7 +128,7 @@ class Nested(Objective):
         return self.of(self.k)
 
     def check(self, instance: Instance) -> None:
-        """See `Objective`; the first stage must have room for all required sites."""
+        """See `Objective`; every stage must have at least the required sites."""
         for k in self.ks:
             self.of(k).check(instance)
 
@@ -141,18 +142,18 @@ class Nested(Objective):
         n = len(best)
         anchors = np.unique(np.linspace(0, n - 1, min(n, _ANCHORS)).round().astype(int))
         chains = [self._chain(instance, best, int(a)) for a in anchors[::-1]]
-        found = [self._badness(instance, chain, best) for chain in chains]
+        found = [self._prices(instance, chain, best) for chain in chains]
         worst = min(found)
         kept = chains[found.index(worst)]
         pool = np.unique(np.concatenate([one.sites for one in best]))
         for _ in range(_ROUNDS):
             before = worst
             for i in range(n):
-                tried = [*kept[:i], self._between(instance, kept, i), *kept[i + 1 :]]
-                other = self._badness(instance, tried, best)
+                tried = [*kept[:i], self._choose_between(instance, kept, i), *kept[i + 1 :]]
+                other = self._prices(instance, tried, best)
                 if other < worst:
                     kept, worst = tried, other
-            kept, worst = self._swapped(instance, kept, worst, best, pool)
+            kept, worst = self._improve_by_swaps(instance, kept, worst, best, pool)
             if worst >= before or instance.deadline.left <= 0:
                 break
         instance.kept["stages"] = tuple(
@@ -161,36 +162,38 @@ class Nested(Objective):
         return replace(self.judge(instance, _ordered(kept)), bound=best[-1].bound)
 
     def _chain(self, instance: Instance, best: list[Chosen], anchor: int) -> Chain:
-        """A chain through the best sites of one stage."""
+        """A chain from the best sites of the stage `anchor`."""
         chain = [one.sites for one in best]
         for i in range(anchor - 1, -1, -1):
-            chain[i] = self._chosen(instance, i, instance.opened, chain[i + 1])
+            chain[i] = self._choose_stage(instance, i, instance.opened, chain[i + 1])
         for i in range(anchor + 1, len(chain)):
-            chain[i] = self._chosen(instance, i, chain[i - 1], instance.allowed)
+            chain[i] = self._choose_stage(instance, i, chain[i - 1], instance.allowed)
         return chain
 
-    def _swapped(
-        self, instance: Instance, chain: Chain, worst: Badness, best: list[Chosen], pool: Positions
-    ) -> tuple[Chain, Badness]:
-        """The chain after swaps of its sites, in all stages, that lower the largest price."""
+    def _improve_by_swaps(
+        self, instance: Instance, chain: Chain, worst: Prices, best: list[Chosen], pool: Positions
+    ) -> tuple[Chain, Prices]:
+        """Swap sites in all stages while the largest price falls."""
         for old in np.setdiff1d(chain[-1], instance.opened).tolist():
             for new in np.setdiff1d(pool, chain[-1]).tolist():
                 if instance.deadline.left <= 0:
                     return chain, worst
                 tried = [np.where(sites == old, new, sites) for sites in chain]
-                found = self._badness(instance, tried, best, worst[0])
+                found = self._prices(instance, tried, best, worst[0])
                 if found < worst:
                     chain, worst = tried, found
                     break
         return chain, worst
 
-    def _between(self, instance: Instance, chain: Chain, i: int) -> Positions:
-        """A stage chosen anew: with the sites of the one before, among those of the one after."""
+    def _choose_between(self, instance: Instance, chain: Chain, i: int) -> Positions:
+        """Choose a stage again, with the sites of the one before and among those of the one
+        after.
+        """
         opened = chain[i - 1] if i else instance.opened
         allowed = chain[i + 1] if i + 1 < len(chain) else instance.allowed
-        return self._chosen(instance, i, opened, allowed)
+        return self._choose_stage(instance, i, opened, allowed)
 
-    def _chosen(
+    def _choose_stage(
         self, instance: Instance, i: int, opened: Positions, allowed: Positions
     ) -> Positions:
         asked = replace(
@@ -204,10 +207,10 @@ class Nested(Objective):
         price = 1.0 if large == small else large / small if small else np.inf
         return Stage(self.ks[i], float(value), float(least), best[i].bound, float(price))
 
-    def _badness(
+    def _prices(
         self, instance: Instance, chain: Chain, best: list[Chosen], most: float = np.inf
-    ) -> Badness:
-        """The largest price and the sum of all; infinite once one is above `most`."""
+    ) -> Prices:
+        """The largest price and the sum of all; infinite once one exceeds `most`."""
         prices = []
         for i, sites in enumerate(chain):
             prices.append(self._stage(instance, i, sites, best).price)
@@ -217,7 +220,7 @@ class Nested(Objective):
 
 
 def _ordered(chain: Chain) -> Positions:
-    """All sites, stage by stage; the required ones come first."""
+    """All sites stage by stage, the required ones first."""
     order = [chain[0]]
     order += [after[~np.isin(after, before)] for before, after in pairwise(chain)]
     return np.concatenate(order).astype(np.int64)

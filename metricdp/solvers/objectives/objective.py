@@ -1,4 +1,4 @@
-"""What every objective is: a frozen value that says what makes sites good, and can find them."""
+"""The base of all objectives: a frozen value that defines what makes sites good, and finds them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Objective(ABC):
                 object.__setattr__(self, field.name, _CHECKED[field.name](value, field.name))
 
     def check(self, instance: Instance) -> None:
-        """Refuse what cannot be answered, before anything is searched or paid for."""
+        """Refuse what cannot be answered, before anything is searched or charged."""
         if hasattr(self, "k"):
             instance.check_count(self.k)
         if self.reach is not None:
@@ -69,11 +69,11 @@ class Objective(ABC):
 
     @abstractmethod
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
-        """The value of given sites, and who is served by whom; nothing is searched."""
+        """The value of given sites, and who serves whom, without a search."""
 
     @property
     def reach(self) -> Any:
-        """The distance beyond which nobody is served; None if there is none."""
+        """The distance beyond which nobody is served, None without one."""
         return getattr(self, "limit", None)
 
 

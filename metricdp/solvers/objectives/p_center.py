@@ -56,11 +56,11 @@ class PCenter(Objective):
 
     Notes
     -----
-    The value of a plan is that distance; it is exact up to 20,000 sites if the time allows;
-    beyond, the search ends after some 180 searches of the whole universe, 450 where gaps stay, or
-    as much time, and the bound says how good it is. With capacities a bisection asks the search of
-    `Capacitated` whether k sites can serve all within a distance; beyond 20 million pairs of site
-    and point the sites are those without capacities.
+    The value is that distance. It is exact up to 20,000 sites if time allows. Beyond, the search
+    ends after some 180 searches of the whole universe, 450 where a gap is left, or as much time;
+    the bound says how good it is. With capacities a bisection asks the search of `Capacitated` whether
+    k sites can serve all within a distance; beyond 20 million pairs of site and point the sites are
+    those without capacities.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class PCenter(Objective):
     single_source: bool = False
 
     def check(self, instance: Instance) -> None:
-        """See `Objective`; besides, k sites must have room for all who count."""
+        """See `Objective`; besides, k sites must have capacity for all who count."""
         instance.check_count(self.k)
         if self.capacities is not None:
             self._with_capacities(instance).check()

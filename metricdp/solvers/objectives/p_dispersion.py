@@ -1,4 +1,4 @@
-"""p-dispersion: sites as far from each other as can be."""
+"""p-dispersion: sites as far from each other as possible."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.programs import Constraint, minimized
 
 _STARTS = 30
-"""Places from which sites are added farthest first, where all distances can be held."""
-_MOST = 400_000_000
+"""Starts of the farthest-first heuristic, where all distances fit in memory."""
+_MOST_DISTANCES = 400_000_000
 """Distances read in all."""
 _PAIRS, _SECONDS = 40_000, 20.0
-"""HiGHS is asked where at most so many pairs are too close; for how long."""
+"""Most conflicting pairs for which HiGHS is asked; its seconds."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class PDispersion(Objective):
 
     Notes
     -----
-    Farthest first from many places, exchanges of those that are closest, then HiGHS decides by
-    cliques of places that are too close whether a larger distance can be kept (Erkut 1990).
-    Elsewhere of k places two have the same nearest one of the first k - 1 sites: the bound is twice
-    the distance of the last one; of tables and metrics of your own, which need not obey the
-    triangle inequality, the widest pair around one site, where that is 400 million distances at
-    most.
+    Farthest-first from many starts, swaps of the closest sites, then HiGHS decides by cliques of
+    places that are too close whether a larger distance is possible (Erkut 1990). Beyond 20 million
+    pairs the bound is by the pigeonhole principle: two of any k sites have the same nearest one of
+    the first k - 1 sites, so their distance is at most twice that of the last one. Tables and
+    metrics of your own need not obey the triangle inequality: there it is the widest pair around
+    one site, up to 400 million distances.
 
     Examples
     --------
@@ -79,11 +79,11 @@ class PDispersion(Objective):
     def choose(self, instance: Instance) -> Chosen:
         """See the notes of the class."""
         sites, bound = _farthest_first(instance, self.k, instance.seed)
-        value = _least(_between(instance, sites))
+        value = _least_distance(_distances_between(instance, sites))
         if len(instance.allowed) ** 2 <= WHOLE_BLOCK:
             at = np.searchsorted(instance.allowed, sites)
             fixed = np.searchsorted(instance.allowed, instance.opened)
-            block = _between(instance, instance.allowed)
+            block = _distances_between(instance, instance.allowed)
             search = _Search(block, self.k, fixed, instance)
             search.run(at, bound)
             sites, value, bound = instance.allowed[search.best], search.lower, search.upper
@@ -94,22 +94,22 @@ class PDispersion(Objective):
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`; infinite for one site."""
-        return Chosen(sites, _least(_between(instance, sites)))
+        return Chosen(sites, _least_distance(_distances_between(instance, sites)))
 
 
-def _between(instance: Instance, sites: Positions) -> Floats:
-    """Distances between sites, the shorter way of two."""
+def _distances_between(instance: Instance, sites: Positions) -> Floats:
+    """Distances between sites, the shorter of the two directions."""
     rows = np.array(instance.metric.distance_rows(sites, sites), np.float64)
     return np.minimum(rows, rows.T)
 
 
-def _least(block: Floats) -> float:
+def _least_distance(block: Floats) -> float:
     distances = block[np.triu_indices(len(block), 1)]
     return float(distances.min()) if len(distances) else float("inf")
 
 
 def _farthest_first(instance: Instance, k: int, seed: int) -> tuple[Positions, float]:
-    """Sites added farthest first (Gonzalez 1985), and an upper bound of what k can keep."""
+    """Farthest-first sites (Gonzalez 1985), and an upper bound of the least distance of any k."""
     metric, allowed = instance.metric, instance.allowed
     sites = list(instance.opened)
     if not sites:
@@ -127,12 +127,12 @@ def _farthest_first(instance: Instance, k: int, seed: int) -> tuple[Positions, f
 
 
 def _widest(instance: Instance, sites: Positions) -> float:
-    """The largest distance of two places around the same one of some sites; no bound where these
-    are too many.
+    """Largest distance of two places with the same nearest site; infinite if there are too many
+    pairs.
     """
     allowed, widest = instance.allowed, 0.0
     label = instance.metric.nearest_to(sites)[0][allowed]
-    if (np.bincount(label).astype(float) ** 2).sum() > _MOST:
+    if (np.bincount(label).astype(float) ** 2).sum() > _MOST_DISTANCES:
         return float("inf")
     for i in range(len(sites)):
         cell = allowed[label == i]
@@ -145,7 +145,7 @@ def _widest(instance: Instance, sites: Positions) -> float:
 
 
 def _from(instance: Instance, sites: list[int]) -> Floats:
-    """Distance of each place from the nearest of some sites, either way."""
+    """Distance of each place from the nearest of these sites, in the shorter direction."""
     far = instance.metric.nearest_to(np.array(sites))[1][instance.allowed]
     if instance.metric.directed:
         back = instance.metric.distance_rows(instance.allowed, np.array(sites)).min(axis=1)
@@ -155,55 +155,59 @@ def _from(instance: Instance, sites: list[int]) -> Floats:
 
 
 class _Search:
-    """Rows of a block of distances that are far apart: `best` keeps `lower`, none more than
-    `upper`.
+    """Dispersion of rows of a block of distances. `best` has the least distance `lower`; none has
+    more than `upper`.
     """
 
     def __init__(self, block: Floats, k: int, fixed: Positions, instance: Instance) -> None:
         self.block, self.k, self.fixed, self.instance = block, k, fixed, instance
-        np.fill_diagonal(block, -1.0)  # nobody twice
+        np.fill_diagonal(block, -1.0)  # no row twice
         self.best, self.lower, self.upper = np.empty(0, np.int64), -1.0, np.inf
 
     def run(self, first: Positions, bound: float) -> None:
-        """Exchanges from several starts, then bisection."""
+        """Local search from several starts, then bisection."""
         rng = np.random.default_rng(self.instance.seed)
         pairs = np.sort(self.block[np.triu_indices(len(self.block), 1)])
         need = self.k * (self.k - 1) // 2
         self.upper = min(bound, float(pairs[len(pairs) - need]))
         if len(self.fixed) > 1:
             self.upper = min(self.upper, self._kept(self.fixed))
-        self._exchanged(first)
+        self._improve(first)
         for start in rng.permutation(len(self.block))[:_STARTS]:
             if self.lower >= self.upper or self.instance.deadline.over:
                 break
-            self._exchanged(self._added(np.append(self.fixed, start)[: max(len(self.fixed), 1)]))
+            self._improve(
+                self._add_farthest(np.append(self.fixed, start)[: max(len(self.fixed), 1)])
+            )
         while self.lower < self.upper and not self.instance.deadline.over:
             left = np.unique(pairs[(pairs > self.lower * (1 + WITHIN)) & (pairs <= self.upper)])
             if len(left) == 0:
                 self.upper = self.lower
                 break
             radius = float(left[(len(left) - 1) // 2])
-            found, proven = self._dispersed(radius)
+            found, proven = self._independent_rows(radius)
             if found is not None:
-                self._exchanged(found)
+                self._improve(found)
             elif proven:
                 self.upper = max(float(pairs[pairs < radius].max(initial=0.0)), self.lower)
             else:
                 break
 
     def _kept(self, rows: Positions) -> float:
-        return _least(self.block[np.ix_(rows, rows)])
+        return _least_distance(self.block[np.ix_(rows, rows)])
 
-    def _added(self, rows: Positions) -> Positions:
+    def _add_farthest(self, rows: Positions) -> Positions:
         near = self.block[:, rows].min(axis=1)
         while len(rows) < self.k:
             rows = np.append(rows, np.argmax(near))
             near = np.minimum(near, self.block[:, rows[-1]])
         return rows
 
-    def _exchanged(self, rows: Positions) -> None:
-        """Exchange one of the two that are closest for what is farthest from the others."""
-        now = self._kept(rows)
+    def _improve(self, rows: Positions) -> None:
+        """Swap one of the two closest rows for the one farthest from the others, while that
+        helps.
+        """
+        current = self._kept(rows)
         while True:
             inside = self.block[np.ix_(rows, rows)]
             inside[inside < 0] = np.inf
@@ -213,16 +217,18 @@ class _Search:
                 others = np.delete(rows, i)
                 into = int(self.block[:, others].min(axis=1).argmax())
                 value = self._kept(np.append(others, into))
-                if rows[i] not in self.fixed and value > now:
-                    rows, now, better = np.append(others, into), value, True
+                if rows[i] not in self.fixed and value > current:
+                    rows, current, better = np.append(others, into), value, True
                     break
             if not better:
                 break
-        if now > self.lower:
-            self.best, self.lower = rows, now
+        if current > self.lower:
+            self.best, self.lower = rows, current
 
-    def _dispersed(self, radius: float) -> tuple[Positions | None, bool]:
-        """k rows that keep a distance, and whether it is settled that there are none."""
+    def _independent_rows(self, radius: float) -> tuple[Positions | None, bool]:
+        """k rows at a pairwise distance of at least `radius`, if any were found; whether the answer
+        is proven.
+        """
         close = self.block < radius * (1 - WITHIN)
         np.fill_diagonal(close, False)
         if np.count_nonzero(close) > 2 * _PAIRS:
@@ -239,7 +245,7 @@ class _Search:
 
 
 def _cliques(close: Bools) -> list[NDArray[np.int32]]:
-    """Sets of rows all of which are close to each other, so that every close pair is in one."""
+    """Cliques of rows that are close to each other, which cover all close pairs."""
     left, found = np.triu(close), []
     for a in range(len(close)):
         for b in np.flatnonzero(left[a]):

@@ -1,4 +1,6 @@
-"""One set of sites for several demands, such as times of day: the mean of all, or the worst."""
+"""One set of sites for several demand scenarios, such as times of day: the mean of all, or the
+worst.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,18 @@ from metricdp.solvers.objectives.instance import WITHIN, Chosen, Floats, Instanc
 from metricdp.solvers.objectives.medians import KZ
 from metricdp.solvers.objectives.objective import Objective, steps_of
 
-_BLOCK = 100_000_000
-"""Most costs of sites for all scenarios that a search holds, 400 MB: more sites are sampled."""
-_POOL = 10_000_000
-"""Most costs that swaps for the worst scenario look at: some tenths of a second for each swap."""
+_MOST_COSTS = 100_000_000
+"""Most costs of sites for all scenarios held in a search, 400 MB: beyond it candidates are
+sampled.
+"""
+_MOST_SWAP_COSTS = 10_000_000
+"""Most costs that swaps for the worst scenario read: some tenths of a second for each swap."""
 _EQUAL = 1e-9  # above rounding of sums, below any real gain
 _STEPS = 12
-"""Most searches for the worst scenario. It bounds the time, and was not tuned."""
+"""Most searches for the worst scenario: bounds the time, not tuned."""
 
 
-class Together(RowMetric):
+class CombinedMetric(RowMetric):
     """The points of several universes with the same sites, one universe after the other."""
 
     directed = True  # rows are those of sites
@@ -84,14 +88,13 @@ class Scenarios(Objective):
     """An objective over several demands; made by `metricdp.solve` of a list.
 
     `of`: `KMedian`, `KMeans`, `KZ` or `MaxCoverage`: sums over demand; `instances`: with the same
-    sites; `shares` (n_scenarios,): how much each counts, summing to 1; None: the worst alone.
+    sites; `shares` (n_scenarios,): weights of the scenarios, summing to 1; None: the worst alone.
 
-    The objective is a sum over demand, so a weighted mean over scenarios is the same objective of
-    all demands together, and its bound is one of the mean. For the worst: any weighted mean is at
-    most (for coverage at least) the worst, so the best bound of those that were tried bounds it
-    too (Lagrange). The weights are found by multiplicative updates, toward scenarios that fare
-    worse than the mean; the best sites of all searches are then swapped for others, as long as
-    that betters the worst scenario.
+    A weighted mean over scenarios is the same objective of all demands together, and so is its
+    bound. Any weighted mean is at most (for coverage at least) the worst, so the best bound of the
+    weights tried also bounds the worst (Lagrange). Multiplicative updates move weights toward
+    scenarios that fare worse than the mean. The best solution is then improved by swaps for the
+    worst scenario.
     """
 
     name: ClassVar[str] = "scenarios"
@@ -104,17 +107,17 @@ class Scenarios(Objective):
 
     @property
     def k(self) -> int:
-        """Sites."""
+        """Number of sites."""
         return int(self.of.k)
 
     @property
     def maximized(self) -> bool:  # type: ignore[override]
-        """As of the objective."""
+        """As the objective."""
         return bool(self.of.maximized)
 
     @property
     def reach(self) -> Any:
-        """As of the objective."""
+        """As the objective."""
         return self.of.reach
 
     def check(self, instance: Instance) -> None:
@@ -123,7 +126,7 @@ class Scenarios(Objective):
             self.of.check(own)
 
     def values(self, sites: Positions) -> Floats:
-        """The objective's value in every scenario."""
+        """Value of the objective in every scenario."""
         return np.array([self.of.judge(own, sites).value for own in self.instances])
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
@@ -136,15 +139,15 @@ class Scenarios(Objective):
     def choose(self, instance: Instance) -> Chosen:
         """See the notes of the class."""
         if self.shares is not None:
-            found = self._weighted(instance, self.shares)
-            return self._proven(instance, found.sites, found.bound)
+            found = self._choose_weighted(instance, self.shares)
+            return self._with_bound(instance, found.sites, found.bound)
         sign = -1.0 if self.maximized else 1.0
         n = len(self.instances)
         shares = np.full(n, 1.0 / n)
-        tried, bounds = list[Positions](), list[float]()
+        solutions, bounds = list[Positions](), list[float]()
         for step in range(_STEPS if n > 1 else 1):
-            found = self._weighted(instance, shares)
-            tried.append(found.sites)
+            found = self._choose_weighted(instance, shares)
+            solutions.append(found.sites)
             bounds += [] if found.bound is None else [sign * found.bound]
             values = self.values(found.sites)
             scale = float(np.abs(values).mean())
@@ -152,22 +155,26 @@ class Scenarios(Objective):
                 break
             shares = shares * np.exp(sign * (values - values.mean()) / scale * 4 / (1 + step / 4))
             shares /= shares.sum()
-        pool = self._pool(instance, np.unique(np.concatenate(tried)), _POOL)
-        best = self._swapped(instance, min(tried, key=self._badness), pool)
-        return self._proven(instance, best, sign * max(bounds) if bounds else None)
+        pool = self._candidate_pool(
+            instance, np.unique(np.concatenate(solutions)), _MOST_SWAP_COSTS
+        )
+        best = self._improve_by_swaps(instance, min(solutions, key=self._loss), pool)
+        return self._with_bound(instance, best, sign * max(bounds) if bounds else None)
 
-    def _proven(self, instance: Instance, sites: Positions, bound: float | None) -> Chosen:
-        """Sites, and a bound that is their value where only rounding is between the two."""
+    def _with_bound(self, instance: Instance, sites: Positions, bound: float | None) -> Chosen:
+        """The solution and a bound, equal to its value if only rounding is between the two."""
         found, sign = self.judge(instance, sites), -1.0 if self.maximized else 1.0
         if bound is None or sign * (found.value - bound) > _EQUAL * abs(found.value):
             return replace(found, bound=bound)
         return replace(found, bound=found.value)
 
-    def _badness(self, sites: Positions) -> float:
+    def _loss(self, sites: Positions) -> float:
         return (-1.0 if self.maximized else 1.0) * self.judge(self.instances[0], sites).value
 
-    def _pool(self, instance: Instance, first: Positions, most: int) -> Positions:
-        """Places for sites: all, or as many as so many costs allow, drawn by public coins."""
+    def _candidate_pool(self, instance: Instance, first: Positions, most: int) -> Positions:
+        """Candidate sites: all, or `first` and as many others, drawn by public coins, as `most`
+        costs allow.
+        """
         clients = sum(len(own.demand) for own in self.instances)
         size = max(most // clients, 4 * len(first))
         if len(instance.allowed) <= size:
@@ -177,77 +184,77 @@ class Scenarios(Objective):
         )
         return np.union1d(first, others[: size - len(first)])
 
-    def _swapped(self, instance: Instance, sites: Positions, pool: Positions) -> Positions:
-        """The sites after swaps from the pool, while the worst scenario gets better."""
+    def _improve_by_swaps(self, instance: Instance, sites: Positions, pool: Positions) -> Positions:
+        """Swap sites for others of the pool while the worst scenario improves."""
         rows = [own.block(pool) for own in self.instances]
-        worst, again = self._badness(sites), True
-        while again:
-            again = False
+        worst, improved = self._loss(sites), True
+        while improved:
+            improved = False
             for old in np.setdiff1d(sites, instance.opened).tolist():
                 rest = sites[sites != old]
-                seen = np.array(
-                    [self._with_one(own, rest, r) for own, r in zip(self.instances, rows)]
+                losses = np.array(
+                    [self._losses_with_each(own, rest, r) for own, r in zip(self.instances, rows)]
                 )
-                found = seen.max(axis=0)
+                found = losses.max(axis=0)
                 found[np.isin(pool, sites)] = np.inf
                 at = int(found.argmin())
                 if instance.deadline.left > 0 and found[at] < worst - 1e-12 * abs(worst):
                     other = np.where(sites == old, pool[at], sites)
-                    exact = self._badness(other)
+                    exact = self._loss(other)
                     if exact < worst:
-                        sites, worst, again = other, exact, True
+                        sites, worst, improved = other, exact, True
         return sites
 
-    def _with_one(self, own: Instance, rest: Positions, rows: Floats) -> Floats:
-        """What is made small in a scenario, with some sites and one more: for each row's."""
+    def _losses_with_each(self, own: Instance, rest: Positions, rows: Floats) -> Floats:
+        """The loss in a scenario of some sites and one more, for each row."""
         near = np.full(len(own.demand), np.inf) if not len(rest) else own.nearest(rest)[1]
         distance = np.minimum(rows, near)
         if self.maximized:
             return -((distance <= steps_of(self.of.limit, own.metric) * (1 + WITHIN)) @ own.weight)
         return self.of.impedance(own)(distance) @ own.weight
 
-    def _weighted(self, instance: Instance, shares: Floats) -> Chosen:
+    def _choose_weighted(self, instance: Instance, shares: Floats) -> Chosen:
         """Sites for the weighted mean, with its bound."""
         held = [one.weights for one in self.instances]
         metric = instance.metric
-        asked = replace(instance, weights=counted(metric, held, shares), kept={})
-        if not isinstance(metric, Together):
+        asked = replace(instance, weights=combined_weights(metric, held, shares), kept={})
+        if not isinstance(metric, CombinedMetric):
             return self.of.choose(asked)
-        pool = self._pool(instance, self._firsts(instance), _BLOCK)
+        pool = self._candidate_pool(instance, self._start_sites(instance), _MOST_COSTS)
         whole = len(pool) == len(instance.allowed)
         found: Chosen = self.of.choose(replace(asked, allowed=pool, prove=whole))
         return found if whole else replace(found, bound=None)
 
-    def _firsts(self, instance: Instance) -> Positions:
-        """Required sites, and the best of each scenario alone where not all places are tried."""
+    def _start_sites(self, instance: Instance) -> Positions:
+        """Required sites; if candidates are sampled, also the best sites of each scenario."""
         if "firsts" not in instance.kept:
             found = [instance.opened]
-            if len(instance.allowed) * sum(len(own.demand) for own in self.instances) > _BLOCK:
+            if len(instance.allowed) * sum(len(own.demand) for own in self.instances) > _MOST_COSTS:
                 alone = [replace(own, prove=False) for own in self.instances]
                 found += [self.of.choose(own).sites for own in alone]
             instance.kept["firsts"] = np.unique(np.concatenate(found))
         return instance.kept["firsts"]
 
 
-def counted(metric: Metric, weights: Sequence[Floats], shares: Floats) -> Floats:
-    """The weights of all scenarios, each times its share, as points of the metric."""
+def combined_weights(metric: Metric, weights: Sequence[Floats], shares: Floats) -> Floats:
+    """Weights of all scenarios times their shares, as points of the metric."""
     each = [share * held for share, held in zip(shares, weights)]
-    return np.concatenate(each) if isinstance(metric, Together) else np.sum(each, axis=0)
+    return np.concatenate(each) if isinstance(metric, CombinedMetric) else np.sum(each, axis=0)
 
 
 def check_additive(objective: Objective) -> None:
-    """Only sums over demand can be had for several demands at once."""
+    """Several scenarios need an objective that is a sum over demand."""
     if type(objective) is not MaxCoverage and not isinstance(objective, KZ):
         raise InputError(
             f"several scenarios are for KMedian, KMeans, KZ and MaxCoverage; got "
             f"{type(objective).__name__}"
         )
     if getattr(objective, "capacities", None) is not None:
-        raise InputError("several scenarios know no capacities")
+        raise InputError("several scenarios cannot have capacities")
 
 
 def checked_shares(scenarios: Any, n: int) -> Floats | None:
-    """How much each of n scenarios counts; None for the worst alone."""
+    """Weights of n scenarios; None for the worst alone."""
     if isinstance(scenarios, str) and scenarios in ("mean", "worst"):
         return np.full(n, 1.0 / n) if scenarios == "mean" else None
     rule = f'scenarios must be "mean", "worst" or {n:,} weights; got {shown(scenarios)}'

@@ -30,9 +30,9 @@ from metricdp.solvers.stopping import NEVER
 
 _LEAST_SHARE = 1e-9
 """Shares up to this are dropped: rounding."""
-_NO_ROOM = "these sites have not room enough for all demand"
+_NO_ROOM = "the capacities of these sites are below the demand"
 _NONE_SINGLE = (
-    "no service of every point by one site alone was found: more capacity, more sites, or leave "
+    "no assignment of every point to a single site was found: more capacity, more sites, or leave "
     "single_source out, and sites may share points"
 )
 _NONE_MINIMUM = "no sites were found that all serve the minimum: fewer sites, or a lower minimum"
@@ -86,7 +86,7 @@ class Service:
         instance, load = self.instance, self.instance.load
         capacity = self.capacity(instance.allowed)
         if not self.priced_sizes and any(size.cost for size in self.sizes):
-            raise InputError("what sizes cost counts with mdp.objectives.Capacitated alone")
+            raise InputError("costs of sizes apply to mdp.objectives.Capacitated alone")
         if self._max_open.sum() < self.k:
             raise InputError(f"sizes allow {self._max_open.sum():,} sites, fewer than k={self.k:,}")
         if 0 < load.sum() * (1 + 1e-9) < self.minimum * self.k:

@@ -1,4 +1,4 @@
-"""What each site is worth: the cost of doing without it, and of the best other place for it."""
+"""What each site of a solution is worth: the cost of removing it, and of its best relocation."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from metricdp.solvers.objectives.nearness import Nearness
 from metricdp.solvers.objectives.objective import Objective
 
 PLACES = 24
-"""That are tried for each site."""
+"""Other places tried for each site."""
 
 
 @dataclass(frozen=True)
 class SiteCosts:
-    """What each site of a solution for public weights is worth; `Solution.stability` makes it.
+    """What each site of a solution for public weights is worth; made by `Solution.stability`.
 
-    `removal` (k,): by how much the objective's value is worse without the site; `moving` (k,): the
-    same with the site at the best of the 24 nearest other places that are farther than `within`
-    from it, negative where that is better; `places` (k,): their ids, None where there is none; both
-    None where sites are no points of the universe; `within`: a distance; `value`: with all sites.
-    Infinite where nobody could be served.
+    `removal` (k,): by how much the value is worse without the site; `moving` (k,): the same with
+    the site at the best of the 24 nearest other places that are farther than `within` from it,
+    negative if that is better; `places` (k,): ids of these, None without any; both None if sites
+    are no points of the universe; `within`: a distance; `value`: with all sites. Infinite where
+    nobody could be served.
     """
 
     removal: Floats
@@ -37,13 +37,13 @@ class SiteCosts:
 
     @property
     def doubt(self) -> Floats:
-        """How little each site is missed, 0 to 1, beside the one that is missed most."""
+        """How dispensable each site is, from 0 (the one whose removal costs most) to 1."""
         most = self.removal[np.isfinite(self.removal)].max(initial=0.0)
         with np.errstate(invalid="ignore"):
             return np.clip(1.0 - self.removal / (most or 1.0), 0.0, 1.0)
 
     def sentence(self, unit: str | None = None) -> str:
-        """Which sites are missed most and least."""
+        """Which sites are worth most and least, in words."""
         most, least = int(np.argmax(self.removal)), int(np.argmin(self.removal))
         if len(self.removal) == 1:
             return "There is no other center."
@@ -65,7 +65,7 @@ class SiteCosts:
         return {**self.to_columns(), "within": self.within, "value": self.value}
 
     def of_site(self, i: int) -> str:
-        """What a map says of a site."""
+        """Text for a site on a map."""
         return f"without it the value is {_share(self.removal[i], self.value)} worse"
 
 
@@ -80,18 +80,18 @@ def _share(more: float, value: float) -> str:
 def site_costs(
     instance: Instance, objective: Objective, sites: Positions, within: float
 ) -> SiteCosts:
-    """`SiteCosts` of these sites. Of sums of costs a search for each site, and a pruned one for
-    each place; of other objectives `Objective.judge` of each.
+    """`SiteCosts` of these sites. For sums of costs by a search for each site and a pruned one for
+    each place; for other objectives by `Objective.judge` of each.
     """
     metric, places = instance.metric, list[Any]()
     sign = -1.0 if objective.maximized else 1.0
-    value = _judged(instance, objective, sites)
+    value = _value_of(instance, objective, sites)
     removal, moving = np.empty(len(sites)), np.empty(len(sites))
     points = metric.sites is metric.ids
     for i, site in enumerate(sites.tolist()):
         others = np.delete(sites, i)
-        tried = _elsewhere(instance, sites, site, within) if points else others[:0]
-        without, with_site = _without(instance, objective, others)
+        tried = _other_places(instance, sites, site, within) if points else others[:0]
+        without, with_site = _value_and_with_one(instance, objective, others)
         removal[i] = sign * (without - value)
         found = np.array([sign * (with_site(place) - value) for place in tried.tolist()])
         best = int(np.argmin(found)) if len(found) else -1
@@ -102,7 +102,7 @@ def site_costs(
     return SiteCosts(removal, moving, places, within, value)
 
 
-def _elsewhere(instance: Instance, sites: Positions, site: int, within: float) -> Positions:
+def _other_places(instance: Instance, sites: Positions, site: int, within: float) -> Positions:
     """The nearest other places beyond a distance."""
     free = np.setdiff1d(instance.allowed, sites)
     if not len(free):
@@ -113,8 +113,8 @@ def _elsewhere(instance: Instance, sites: Positions, site: int, within: float) -
     return np.asarray(free[far[near]], np.int64)
 
 
-def _judged(instance: Instance, objective: Objective, sites: Positions) -> float:
-    """The value of sites; infinite, or none of it, where it cannot be."""
+def _value_of(instance: Instance, objective: Objective, sites: Positions) -> float:
+    """The value of sites; infinite (0 if maximized) where they cannot serve."""
     try:
         if len(sites):
             return float(objective.judge(replace(instance, kept={}), sites).value)
@@ -123,15 +123,13 @@ def _judged(instance: Instance, objective: Objective, sites: Positions) -> float
     return 0.0 if objective.maximized else float("inf")
 
 
-def _without(
+def _value_and_with_one(
     instance: Instance, objective: Objective, sites: Positions
 ) -> tuple[float, Callable[[int], float]]:
-    """The value of some sites, and what gives that of one more: sums of costs by distances, those
-    of other objectives by what any can do.
-    """
+    """The value of some sites, and a function for the value with one more."""
     if not isinstance(objective, KZ):
-        judged = _judged(instance, objective, sites)
-        return judged, lambda place: _judged(instance, objective, np.append(sites, place))
+        judged = _value_of(instance, objective, sites)
+        return judged, lambda place: _value_of(instance, objective, np.append(sites, place))
     impedance, near = objective.impedance(instance), Nearness(instance)
     for site in sites.tolist():
         near.add(site)

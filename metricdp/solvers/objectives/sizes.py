@@ -1,4 +1,4 @@
-"""Sizes of sites, and what capacities may be."""
+"""Sizes of sites, and validation of capacities."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Size:
 
 
 def checked_capacities(capacities: Any, name: str) -> Any:
-    """Capacities as they were given; several sizes as a tuple."""
+    """The capacities as given; several sizes as a tuple."""
     if isinstance(capacities, str | bytes | bool):
         raise InputError(f"{name} must be numbers, got {capacities!r}")
     if isinstance(capacities, list | tuple) and any(isinstance(s, Size) for s in capacities):
