@@ -96,7 +96,7 @@ def test_a_budget_of_visits(monkeypatch):
 
 
 def test_sums_are_renewed(monkeypatch):
-    monkeypatch.setattr(graph_search, "_SUMS_HOLD", 0)
+    monkeypatch.setattr(graph_search, "_RECOMPUTE_AFTER", 0)
     metric, weights, rng = world(6)
     search = GraphSearch(metric, weights, np.arange(5))
     search.sweep(rng, 10)

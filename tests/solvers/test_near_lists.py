@@ -110,7 +110,7 @@ def test_points_with_many_centers_are_searched_on_lists():
         points, weights, 60, 1, np.sort(allowed), rng, opened=np.sort(opened), first=start
     )
     found = kmedian._solve_on_lists(problem, None)
-    rows = kmedian._by_rows(problem, start)
+    rows = kmedian._search_rows(problem, start)
     assert found.cost <= rows.cost * 1.01
     assert found.cost == pytest.approx(weights @ points.nearest_to(found.centers)[1])
     assert len(np.unique(found.centers)) == 60

@@ -136,7 +136,7 @@ def test_what_cannot_be_is_refused():
     refuses("leave limit out", o.Capacitated, 2, 3, limit=1, minimum=1)
     with pytest.raises(InputError, match=r"all of mdp.objectives.Size, or all numbers"):
         o.MaxCoverage(2, 3, [o.Size(2.0), 4.0])
-    with pytest.raises(InputError, match="know no capacities"):
+    with pytest.raises(InputError, match="cannot have capacities"):
         mdp.solve([metric] * 2, o.MaxCoverage(1, 3, capacities=3))
 
 
