@@ -86,6 +86,7 @@ def ball_sums(
     for i in range(n):
         slot[touched[i]] = i
         n_arcs += indptr[touched[i] + 1] - indptr[touched[i]]
+    # The subgraph around the center, renumbered by distance from it.
     start, amount = np.empty(n + 1, np.int32), np.empty(n)
     head, length = np.empty(n_arcs, np.int32), np.empty(n_arcs, np.float32)
     at = 0

@@ -168,6 +168,7 @@ def search_branches(
                     i = near.site[a]
                     if state.free[i]:
                         _insert_by_price(near, state, depth, i)
+        # Descend to the next site; those tried before stay closed below.
         if state.tried[depth, 1] < state.tried[depth, 0]:
             i = state.order[depth, state.tried[depth, 1]]
             state.tried[depth, 1] += 1

@@ -239,6 +239,7 @@ def _best_swap(near: Near, state: Labels, work: _Workspace, row: int) -> tuple:
             savings[s] += w * (next_ - c)
         if savings[s] == 0.0:
             savings[s] = 1e-300
+    # Slots with savings, then the slot of least loss.
     best = state.losses[1]
     slot = -1
     for t in range(count):
@@ -403,6 +404,7 @@ def kick_and_descend(
         current_temperature = temperature * (1.0 - ring[3] / effort[2])
         ring[3] += _KICK_COST
         j = int(uniform(coins) * n)
+        # Choose a few open centers near a random demand point, or one near another point.
         begin, end = near.start[j], near.start[j + 1]
         centers = 0
         reach = begin
@@ -424,6 +426,7 @@ def kick_and_descend(
                     nearby[0] = s
                     centers = 1
                     break
+        # Replace them by random candidates near the point; the log can undo it.
         logged = 0
         change = 0.0
         for _ in range(min(exchanged, centers)):
@@ -439,6 +442,7 @@ def kick_and_descend(
             change += _swap(near, state, work, ring, slot, row, True)
         more, logged = _descend(near, state, work, ring, log, logged, cost, tolerance, len(log))
         change += more
+        # Metropolis rule: accept a rise of random size, else undo all swaps.
         limit = tolerance * abs(cost)
         if current_temperature > 0:
             limit -= current_temperature * np.log(1.0 - uniform(coins))

@@ -69,6 +69,7 @@ def _knapsack01(
                 best, size = earned, depth
                 kept[:depth] = chosen[:depth]
             continue
+        # The bound fails: backtrack to the last item taken and skip it.
         if depth == 0:
             exact = True
             break
@@ -110,6 +111,7 @@ def _fractional_knapsack(
     if need < min_load:
         count = n
         items[:] = np.arange(n)
+    # Capacity or least load binds: serve clients by their gain per load.
     ratio = np.empty(count)
     for t in range(count):
         j = items[t]

@@ -46,6 +46,7 @@ def nearest_centers(
     second = np.empty(BLOCK, np.float32)
     label = np.zeros(n, np.int64)
     square = np.empty(n, np.float64)
+    # Per block: single precision for all, double precision where the two least are too close.
     for start in range(0, n, BLOCK):
         here = min(BLOCK, n - start)
         for p in range(here):

@@ -138,6 +138,7 @@ def cells_of(grid: NDArray, child: NDArray, cut: NDArray, axis: NDArray) -> NDAr
     while (bits + 1) * d <= MOST_START_BITS and n >> ((bits + 1) * d) >= 4:
         bits += 1
     shift = uint64(BITS - bits)
+    # For each square of the coarse grid the smallest cell that contains it.
     start = np.zeros(1 << (bits * d), np.int64)
     low = np.zeros(d, np.uint64)
     for square in range(len(start)):

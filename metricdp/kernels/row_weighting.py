@@ -22,6 +22,7 @@ def maximal_columns(starts: NDArray, rows: NDArray, n_rows: int, order: NDArray)
         first_holder[r + 1] += first_holder[r]
     holders = np.empty(len(rows), np.int64)
     for c in order:
+        # Only columns in the rarest of its rows can contain a column.
         rarest = rows[starts[c]]
         for a in range(starts[c], starts[c + 1]):
             if n_holders[rows[a]] < n_holders[rarest]:
@@ -93,6 +94,7 @@ def cover_rows(
                 continue
             if slot < 0 or (score[c], changed[c]) < (score[chosen[slot]], changed[chosen[slot]]):
                 slot = i
+        # Remove the column of least score; update scores of the columns in its rows.
         leaves = chosen[slot]
         inside[leaves] = False
         changed[leaves] = step
@@ -109,6 +111,7 @@ def cover_rows(
                 elif covered[r] == 1 and inside[other]:
                     score[other] += weight[r]
                     break
+        # Add the column of largest score in a random uncovered row.
         r = open_rows[np.random.randint(n_open)]  # noqa: NPY002
         enters = -1
         for b in range(row_starts[r], row_starts[r + 1]):

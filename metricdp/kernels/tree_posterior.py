@@ -201,6 +201,7 @@ def downward(
                     above[1, k + np.uint64(1)] += from_left * h
             for c in range(len(weight)):
                 weight[c] += joint * splits.kinds[c, i, q]
+        # Normalize the messages; count the kinds of this split by their posterior.
         for side in range(2):
             total = above[side].sum()
             outside[pair[side]] = 1.0 / grid

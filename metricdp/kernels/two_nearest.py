@@ -347,6 +347,7 @@ def _best_swap(
     distance, touched, keys, payload, change, seen, slots = space
     shared = 0.0
     n_slots = 0
+    # Dijkstra, pruned at vertices that are no closer to the source than to their second center.
     size = heap_push(keys, payload, 0, 0, source)
     distance[source] = 0
     touched[0] = source
@@ -377,6 +378,7 @@ def _best_swap(
                     n_touched += 1
                 distance[u] = t
                 size = heap_push(keys, payload, size, t, u)
+    # Slots that lose or keep demand: loss plus change. Of the others the cheapest loss suffices.
     for j in range(n_touched):
         distance[touched[j]] = FAR
     best = 0

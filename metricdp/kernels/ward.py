@@ -37,6 +37,7 @@ def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
                     chain[0] = i
                     length = 1
                     break
+        # Extend the chain to nearest neighbors until two are nearest to each other; merge these.
         while True:
             a = chain[length - 1]
             previous = chain[length - 2] if length > 1 else -1
@@ -56,6 +57,7 @@ def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
             length += 1
         length -= 2
         a, b = min(a, b), max(a, b)
+        # Lance–Williams recurrence for the costs of merging with the union.
         for j in range(m):
             if alive[j] and j != a and j != b:
                 total = weight[a] + weight[b] + weight[j]

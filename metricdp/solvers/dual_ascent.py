@@ -181,6 +181,7 @@ class Ascent:
                 most = max(int(_ACTIVE_SHARE * len(reduced)), min(4 * self.k, len(reduced)))
                 active = np.argpartition(reduced, most - 1)[:most]
                 active = np.union1d(active, np.flatnonzero(self.required))
+            # Only evaluations of all rows are bounds; those of active rows give a direction.
             if step % _FULL_EVERY == _FULL_EVERY - 1:
                 active = None
             stalled = 0 if full and value > best_value + min_gain * self.upper else stalled + 1
@@ -198,6 +199,7 @@ class Ascent:
                 multipliers = self.best.copy()
                 direction[:], active = 0, None
                 continue
+            # Multipliers of points served more than once fall, of those not served rise.
             served(*self.entries, multipliers, chosen, count)
             direction = 1.0 - count + 0.7 * direction
             direction[(multipliers >= self.beyond) & (direction > 0)] = 0.0

@@ -51,6 +51,7 @@ def solve_with(
     if not isinstance(effort, str):
         limit = effort if limit is None else min(effort, limit)
     endless = not isinstance(effort, str)
+    # First the quick search, then iterated local search from its centers.
     with Deadline(limit) as deadline:
         left = None if limit is None else max(deadline.left, 0.0)
         found = solve(metric, weights, k, seed=seed, time_limit=left, **asked)

@@ -159,10 +159,12 @@ def solve(
             )
         first = opened_first(fixed, given)
     rng = np.random.default_rng(seed)
+    # With no choice left no search is needed.
     if k in (len(allowed), len(fixed)):
         everything = opened_first(fixed, allowed)[:k]
         return Found(everything, _cost(metric, weights, everything, power))
     deadline = Deadline(time_limit)
+    # Few enough pairs: search on a block of all costs.
     largest = WHOLE_BLOCK if share == 1 else min(_ROUGH_BLOCK, WHOLE_BLOCK)
     if metric.held or len(allowed) * len(demand) <= largest:
         size = len(allowed) * len(demand)
@@ -191,6 +193,7 @@ def solve(
                     rounds=1,
                 )
         return Found(allowed[rows], cost)
+    # Otherwise along edges, on lists from a k-d tree, or by rows of distances.
     problem = _Problem(
         metric,
         weights,

@@ -142,6 +142,7 @@ class Part:
         if len(possible) == 0:
             return
         target = float((budgets + price * number)[possible].max())
+        # Reduced-cost fixing of rows and entries before the program.
         slack = target - (total + gain) + margin
         opening = np.maximum(reduced + price, 0.0)
         rows = np.flatnonzero(opening <= slack)

@@ -60,6 +60,7 @@ def cheapest_of_parts(ascent: Ascent, prove: Prove, known_rows: Ints | None = No
         ]
         if not inexact or ascent.deadline.over or cost <= value * (1 + 2 * TRUST):
             return rows, value
+        # Improve the bound of the part and number that the cheapest allocation relies on.
         i = min(inexact, key=lambda i: components[i].part.priority(shares[i]))
         part, q = components[i].part, shares[i]
         budget = budgets(lower, i, k, ascent.target)

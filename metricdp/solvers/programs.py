@@ -110,6 +110,7 @@ def fewest_columns(
         return np.empty(0, np.int64), 0.0, True
     if (np.diff(covers.indptr) == 0).any():
         return None, np.inf, True
+    # A greedy cover and the rounded-up linear bound often settle it without integers.
     greedy = greedy_columns(covers)
     if at_most is not None and len(greedy) <= at_most:
         return greedy, 0.0, True

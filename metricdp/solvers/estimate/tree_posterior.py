@@ -385,6 +385,7 @@ def _shares(
     noise = np.minimum(spread[left], spread[tree.children[:, 1]])[:, None] / whole
     observed = np.clip(center[left][:, None] / whole, 0.0, 1.0) + np.array(at.around) * noise
     concentration = np.maximum(whole, 1.0) if by_chance else np.full_like(whole, _CONCENTRATION)
+    # Grid of possible shares: quantiles of the priors, and values around the share observed.
     columns = [_beta_quantiles(p, concentration, at.quantiles) for p in means]
     columns.append(np.clip(observed, 0.0, 1.0))
     if any_share and not by_chance:
@@ -397,6 +398,7 @@ def _shares(
     if by_chance:
         return drawn, np.stack([np.diff(each, axis=1, prepend=0.0, append=1.0) for each in priors])
     priors += [between] * any_share
+    # Probabilities under each kind: point masses first, then continuous priors on the grid.
     points = np.concatenate([one, zero, *means], axis=1)
     kinds = [np.concatenate([means[0], 1 - means[0], *[zero] * len(means)], axis=1)]
     kinds += [np.zeros_like(points) for _ in means]

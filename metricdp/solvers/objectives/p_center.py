@@ -58,9 +58,9 @@ class PCenter(Objective):
     -----
     The value is that distance. It is exact up to 20,000 sites if time allows. Beyond, the search
     ends after some 180 searches of the whole universe, 450 where a gap is left, or as much time;
-    the bound says how good it is. With capacities a bisection asks the search of `Capacitated` whether
-    k sites can serve all within a distance; beyond 20 million pairs of site and point the sites are
-    those without capacities.
+    the bound says how good it is. With capacities a bisection asks the search of `Capacitated`
+    whether k sites can serve all within a distance; beyond 20 million pairs of site and point the
+    sites are those without capacities.
 
     Examples
     --------

@@ -135,6 +135,7 @@ class SingleSourceSearch(CapacitySearch):
     def _partition(self, most: int) -> None:
         """Set partitioning over all sets that a better solution can use, if they are few enough."""
         m = len(self.costs)
+        # Worth of every site at the prices of the bound, and the least gain of a set worth listing.
         worth, prices = np.empty(m), self._prices
         assert prices is not None
         knapsacks(self.costs, prices, self.loads, self._limits, 0.0, True, np.arange(m), worth)
@@ -161,6 +162,7 @@ class SingleSourceSearch(CapacitySearch):
             return
         starts, members = starts[: count + 1], members[: starts[count]]
         site, cost = site[:count], cost[:count]
+        # Clients may also stay unserved: sets of one client without a site.
         if self.unserved_cost is not None:
             alone = np.flatnonzero(self.unserved_cost - prices <= gap)
             starts = np.r_[starts, starts[-1] + 1 + np.arange(len(alone))]
