@@ -218,9 +218,8 @@ def move_center(
             v = next_member
     for j in range(count):
         size = _offer_from_neighbors(graph, labels, heap, size, changed[j])
-        if (
-            slot_at[changed[j]] != NOBODY
-        ):  # a center whose own label was displaced by two others at distance 0
+        # A center's own label can be displaced by two others at distance 0.
+        if slot_at[changed[j]] != NOBODY:
             size = heap_push(
                 heap[0], heap[1], size, 0, np.int64(slot_at[changed[j]]) * n + changed[j]
             )

@@ -112,9 +112,8 @@ class CapacitySearch:
                 self.size,
                 self.rules.max_open,
             )
-            if (
-                self.unserved_cost is not None
-            ):  # a dummy site for the unserved: always open, unlimited
+            # A dummy site for the unserved: always open, without limit.
+            if self.unserved_cost is not None:
                 self._columns = np.vstack([self.costs, self.unserved_cost]).T
                 more = (np.inf, 0.0, 0.0, self._places, self._sizes, 1)
                 self._sites = Sites(*(np.r_[a, b] for a, b in zip(self._sites, more)))

@@ -81,9 +81,8 @@ class SingleSourceSearch(CapacitySearch):
         """Reoptimize neighboring sites with all their clients until no such part improves
         (POPMUSIC: Taillard & Voss, 2002).
         """
-        for most in (
-            _PART_CLIENTS[: 1 + self.limited] if self._one_size and self.rows is not None else ()
-        ):
+        known = self._one_size and self.rows is not None
+        for most in _PART_CLIENTS[: 1 + self.limited] if known else ():
             pending = np.full(self.k, 2 * most <= len(self.loads))
             while pending.any() and not (self.proven or self.deadline.over):
                 part = self._around(int(pending.argmax()), most)
