@@ -211,9 +211,8 @@ def _places_near(
     instance: Instance, near: Positions, taken: Positions, rng: np.random.Generator
 ) -> list[int]:
     """Some of these positions where a site may stand and none is."""
-    if (
-        instance.metric.sites is not instance.metric.ids
-    ):  # a table: positions of points tell nothing
+    # In a table positions of points tell nothing about sites.
+    if instance.metric.sites is not instance.metric.ids:
         near = instance.allowed
     inside = np.zeros(len(instance.metric.sites), bool)
     inside[near] = True
