@@ -1,5 +1,5 @@
 """p-median on the published instances of OR-Library (Beasley 1985) and of TSPLIB's point sets
-(Reinelt, ORSA Journal on Computing 3, 1991; distances rounded down), against the least costs known.
+(Reinelt, ORSA Journal on Computing 3, 1991; distances rounded down), against the best known costs.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Step = TypeVar("Step")
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the table.
+    """A column of the table.
 
     `key`: its key in the rows; `form`: format specification of its values, such as ``".3f"``;
     without one they are text, aligned left.

@@ -51,7 +51,7 @@ class Branches(NamedTuple):
 
 
 def branches(near: NearSites, fixed: NDArray) -> Branches:
-    """The root, where only `fixed` sites are open."""
+    """The root of the search, where only `fixed` sites are open."""
     m, n = len(near.start) - 1, len(near.back) - 1
     most = int(np.diff(near.back).max(initial=0))
     state = Branches(

@@ -1,4 +1,4 @@
-"""Which vertices are near which: bounded searches."""
+"""Balls around vertices of a graph, by bounded searches."""
 
 from __future__ import annotations
 

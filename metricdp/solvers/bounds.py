@@ -43,13 +43,13 @@ class Certificate:
     lower_bound: float
 
     def __post_init__(self) -> None:
-        for name in ("cost", "lower_bound"):  # whole numbers of NumPy are no JSON
+        for name in ("cost", "lower_bound"):  # NumPy's integers are not JSON-ready
             object.__setattr__(self, name, float(getattr(self, name)))
 
     @property
     def gap(self) -> float:
-        """Relative distance from the best: 0 if proven, up to `EQUAL` for non-integers; of a cost
-        of 0, as negative weights can have, relative to the bound.
+        """Relative gap: 0 if proven, up to `EQUAL` for non-integers; relative to the bound if the
+        cost is 0, as with negative weights.
         """
         left = self.cost - self.lower_bound
         return 0.0 if left <= EQUAL * abs(self.cost) else left / abs(self.cost or self.lower_bound)
@@ -80,7 +80,7 @@ def certificate(
     opened: Ints | None = None,
     time_limit: float | None = None,
 ) -> Certificate:
-    """Bound what any choice of as many candidates costs; see `certify`."""
+    """Lower bound of the cost of any as many candidates; see `certify`."""
     with Deadline(time_limit, catches=True) as deadline:
         return judged(
             metric,
@@ -137,7 +137,7 @@ def judged(
 
 
 def _block(metric: Metric, allowed: Ints, demand: Ints) -> NDArray[Any]:
-    """Exact distances, in steps of the grid where all lie on it."""
+    """Distances on a block, in grid steps if all are on the grid."""
     measure = metric.grid_rows if metric.on_grid else metric.distance_rows
     if len(allowed) <= len(demand) or metric.directed:
         return measure(allowed, demand)
@@ -169,13 +169,12 @@ def certify(
     opened: Ints | None = None,
     deadline: Deadline = NEVER,
 ) -> Certificate:
-    """Bound what any k rows of a block cost from below.
+    """Lower bound of the cost of any k rows of a block.
 
     The Lagrangian bound is rounded down by more than all rounding errors of its evaluation can be;
-    if all weighted costs are integers it is then rounded up to one. Costs that are not whole count
-    as equal up to 1e-9 of their size. O(n_candidates · n_demand) a step, at most 1,500 steps, fewer
-    on large blocks; then at most 4,000 branches. The result does not depend on the number of
-    threads.
+    if all weighted costs are integers it is then rounded up to one. Other costs count as equal up
+    to 1e-9 of their size. O(n_candidates · n_demand) a step, at most 1,500 steps, fewer on large
+    blocks; then at most 4,000 branches. The result does not depend on the number of threads.
     """
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
     k = len(centers)
@@ -208,7 +207,7 @@ def below_on_block(
 
 
 def _reward_bound(block: Floats, weights: Floats, k: int, fixed: Ints) -> float:
-    """Least possible sum over points of negative weight: k rows cannot all be far."""
+    """Lower bound of the sum over points of negative weight: k rows cannot all be far."""
     if block.shape[1] == 0:
         return 0.0
     farthest = np.partition(block, len(block) - k, axis=0)[len(block) - k]

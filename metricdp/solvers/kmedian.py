@@ -304,11 +304,11 @@ def _sample_candidates(problem: _Problem, m: int, weight: Floats) -> Ints:
 def sampled(
     metric: Metric, allowed: Ints, opened: Ints, m: int, weight: Floats, rng: np.random.Generator
 ) -> Ints:
-    """m positions: the opened facilities, then candidates drawn by k-median++, then any others."""
+    """m positions: required ones, then candidates drawn by k-median++, then any others."""
     inside = np.zeros(len(weight))
     inside[allowed] = weight[allowed]
     drawn = metric.seed_centers(m, inside, rng)[0]
-    # Where no weight is left, it has drawn places that are no candidates.
+    # Once no weight is left, seeding also draws places that are no candidates.
     drawn = drawn[np.isin(drawn, allowed) & ~np.isin(drawn, opened)]
     drawn = np.r_[opened, drawn][:m]
     return np.r_[drawn, np.setdiff1d(allowed, drawn)[: m - len(drawn)]]

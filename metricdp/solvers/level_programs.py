@@ -42,7 +42,7 @@ class CheapestRows(NamedTuple):
 
 
 def answered(question: CheapestRows, deadline: Deadline) -> Found:
-    """The best rows, and a lower bound: infinite if nothing is within the target."""
+    """The best rows, and a lower bound; infinite if no solution is within the target."""
     levels = _levels(question.entries, question.beyond)
     if levels is None:
         return None, np.inf

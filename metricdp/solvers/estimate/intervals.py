@@ -100,8 +100,8 @@ class Noisy:
             self._correction = np.linalg.pinv(weighted @ self._known[0].T) @ weighted
 
     def independent(self) -> Noisy:
-        """The same without what is known of all together: for statistics of few values each, which
-        it would make statistics of all.
+        """The same without `known` statistics, which would turn statistics of few values into ones
+        of all.
         """
         same = copy(self)
         same._known = None

@@ -78,21 +78,21 @@ class _Coverage(Objective):
 
 @dataclass(frozen=True)
 class MaxCoverage(_Coverage):
-    """k sites within whose limit as much demand as possible lies.
+    """k sites that cover as much demand as possible within a limit: *maximum coverage*.
 
     Parameters
     ----------
     k : int
     limit : float or str
-        In the metric's units, or with a unit: ``"10 min"``. The rim counts as covered.
+        In the metric's units, or with a unit: ``"10 min"``. Demand at the limit is covered.
     capacities, single_source
-        Most load of each site, or sizes, and whether nobody is shared, as in `Capacitated`; only
-        those count who are served (Current & Storbeck 1988).
+        Largest load of each site, or sizes, and whether one site alone serves each point, as in
+        `Capacitated`; only demand that is served counts (Current & Storbeck 1988).
 
     Notes
     -----
-    With capacities sites come from the search of `Capacitated`; where more than 20 million pairs
-    of site and point would have to be held, from coverage without them, and its bound.
+    With capacities sites come from the search of `Capacitated`; beyond 20 million pairs of site and
+    point, sites and bound are those without capacities.
 
     Examples
     --------
@@ -154,16 +154,16 @@ class MaxCoverage(_Coverage):
 
 @dataclass(frozen=True)
 class BackupCoverage(_Coverage):
-    """k sites such that much demand lies within the limit of one of them, and of a second one: it
-    is served while one is busy (Hogan & ReVelle 1986, BACOP2).
+    """k sites that cover much demand once and a second time, so that it is served while a site is
+    busy: *backup coverage* (Hogan & ReVelle 1986, BACOP2).
 
     Parameters
     ----------
     k, limit
         As in `MaxCoverage`.
     first : float
-        Share of a unit of demand that counts when it is covered once, .5 to 1; the rest counts when
-        it is covered twice.
+        Share of a unit of demand that counts if it is covered once, .5 to 1; the rest counts if it
+        is covered twice.
 
     Examples
     --------
@@ -188,15 +188,15 @@ class BackupCoverage(_Coverage):
 
 @dataclass(frozen=True)
 class SetCover(Objective):
-    """The fewest sites within whose limit all demand lies: *location set covering*.
+    """The fewest sites that cover all demand within a limit: *location set covering*.
 
     Parameters
     ----------
     limit : float or str
-        In the metric's units, or with a unit: ``"10 min"``. The rim counts as covered.
+        In the metric's units, or with a unit: ``"10 min"``. Demand at the limit is covered.
     threshold : float
-        Only points of more weight than this must be covered: with noisy weights, where more was
-        found than noise.
+        Only points of more weight than this must be covered; of noisy weights, those above the
+        noise.
 
     Notes
     -----
@@ -217,7 +217,9 @@ class SetCover(Objective):
     threshold: float = 0.0
 
     def choose(self, instance: Instance) -> Chosen:
-        """HiGHS on the points that decide it, then on those left out too; else `CoverSearch`."""
+        """Set-cover programs on growing lists of points (`fewest_sites`), then `CoverSearch` for
+        fewer.
+        """
         limit = steps_of(self.limit, instance.metric)
         clients = self._clients(instance)
         distance = instance.metric.nearest_to(instance.allowed)[1][clients]
@@ -233,7 +235,7 @@ class SetCover(Objective):
         return Chosen(first_opened(instance, sites), float(len(sites)), float(bound))
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
-        """The number of sites; infinite if they leave somebody out."""
+        """The number of sites; infinite if some demand is not covered."""
         limit = steps_of(self.limit, instance.metric)
         distance = instance.metric.nearest_to(sites)[1][self._clients(instance)]
         covers = bool((distance <= limit * (1 + WITHIN)).all())

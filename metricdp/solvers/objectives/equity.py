@@ -24,24 +24,25 @@ e**24 is 10 of them.
 
 @dataclass(frozen=True)
 class Equity(Objective):
-    """k sites of least Kolm–Pollak equally-distributed equivalent of the distances: the one
-    distance that, had everybody the same, would be as good as theirs [1]_.
+    """k sites of least Kolm–Pollak equally-distributed equivalent of the distances: a distance that
+    would be as good if everybody had it [1]_.
 
-    ``log(mean(exp(kappa · distance))) / kappa``, of the weights: above the mean by what inequality
-    costs, the mean itself as kappa goes to 0 and the largest distance as it grows.
+    It is ``log(mean(exp(kappa · distance))) / kappa``, a mean by weight. It exceeds the mean
+    distance by a penalty for inequality, and goes from the mean distance, as kappa goes to 0, to
+    the largest one as kappa grows.
 
     Parameters
     ----------
     k : int
     aversion : float
-        To inequality; kappa is this times alpha, where ``alpha = sum of distances / sum of squared
-        distances`` of the demand from a k-median of as many sites, so that it is free of units.
+        To inequality, without unit. kappa is this times ``sum of distances / sum of squared
+        distances`` of the demand from a k-median of as many sites.
     kappa : float, optional
-        In one over units of distance, in place of that.
+        In one over units of distance, in place of `aversion`.
 
     Notes
     -----
-    Least also is the sum of ``exp(kappa · distance)``, so it is k-median with another impedance.
+    The same sites minimize the sum of ``exp(kappa · distance)``: a k-median with transformed costs.
 
     References
     ----------

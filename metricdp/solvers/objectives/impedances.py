@@ -1,4 +1,4 @@
-"""Cost transformations of distances, and universes seen through them."""
+"""Cost transformations of distances, and metrics of transformed costs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Impedance:
 
     @property
     def plain(self) -> int:
-        """1 for the distance itself, 2 for its square; 0 for any other impedance."""
+        """1 for the distance itself, 2 for its square, 0 for any other transformation."""
         if self == Impedance(1.0):
             return 1
         return 2 if self == Impedance(2.0) else 0

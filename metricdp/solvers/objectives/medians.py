@@ -110,11 +110,10 @@ class KZ(Objective):
     ----------
     k : int
     z : float
-        At least 1: the larger, the more the farthest count.
+        At least 1. A larger power gives more weight to the farthest demand.
     limit : float or str, optional
         Demand farther from all sites is not served. Each unit of it costs ten times what serving it
-        at the limit would: as Hillsman (1984) edits costs, as much as possible is served first,
-        then the sum is made small.
+        at the limit would, so coverage comes first, then the sum (cost editing: Hillsman 1984).
 
     Examples
     --------

@@ -59,7 +59,7 @@ class Objective(ABC):
 
     @abstractmethod
     def choose(self, instance: Instance) -> Chosen:
-        """Good sites, and what is proven of them.
+        """Good sites, their value, and a bound if there is one.
 
         Raises
         ------

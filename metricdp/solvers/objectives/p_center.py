@@ -51,8 +51,8 @@ class PCenter(Objective):
     ----------
     k : int
     threshold : float
-        Only points of more weight than this count: with noisy weights, where more was found than
-        noise. With no weight above it all points count.
+        Only points of more weight than this count; of noisy weights, those above the noise. With
+        none above it all points count.
 
     Notes
     -----

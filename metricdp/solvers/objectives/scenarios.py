@@ -46,15 +46,15 @@ class CombinedMetric(RowMetric):
 
     @property
     def sites(self) -> Sequence[Any]:
-        """Those of each."""
+        """The common sites."""
         return self.metrics[0].sites
 
     def site_positions(self, ids: Any) -> Ints:
-        """Those of each."""
+        """Positions of common sites."""
         return self.metrics[0].site_positions(ids)
 
     def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
-        """Rows of each, side by side."""
+        """Rows of all universes, side by side."""
         if targets is None:
             return np.concatenate([m.distance_rows(sources) for m in self.metrics], axis=1)
         found = np.empty((len(sources), len(targets)))
@@ -65,21 +65,21 @@ class CombinedMetric(RowMetric):
         return found
 
     def nearest_to(self, centers: Ints) -> tuple[Ints, Floats]:
-        """That of each."""
+        """Nearest centers in all universes, side by side."""
         found = [metric.nearest_to(centers) for metric in self.metrics]
         return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
 
     def seed_centers(
         self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
     ) -> tuple[Ints, Ints, Floats]:
-        """Those of the universe with the largest weight."""
+        """Seeds of the universe of largest weight."""
         own = np.split(weights, self._first[1:-1])
         i = int(np.argmax([part.sum() for part in own]))
         centers = self.metrics[i].seed_centers(k, own[i], rng, power)[0]
         return centers, *self.nearest_to(centers)
 
     def diameter_bound(self) -> float:
-        """The largest of all."""
+        """The largest of all universes."""
         return max(metric.diameter_bound() for metric in self.metrics)
 
 

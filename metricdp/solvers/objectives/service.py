@@ -63,7 +63,7 @@ class Service:
 
     @cached_property
     def sizes(self) -> tuple[Size, ...]:
-        """The sizes of sites, if there are several to choose from."""
+        """The sizes to choose from; empty if each place has one capacity."""
         sizes = self.capacities
         return sizes if isinstance(sizes, tuple) and sizes and isinstance(sizes[0], Size) else ()
 

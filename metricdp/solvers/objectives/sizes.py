@@ -11,8 +11,8 @@ from metricdp.errors import InputError
 
 @dataclass(frozen=True)
 class Size:
-    """A size in which sites can be opened: `capacity` is the most load that one serves, `cost` what
-    opening one adds to the value, `most` how many there can be (by default any number).
+    """A size in which sites can be opened: `capacity` is its largest load, `cost` what opening one
+    adds to the value, `most` how many may be open (by default any number).
 
     Examples
     --------
