@@ -1,13 +1,13 @@
-"""Tests of what every mechanism claims, from outside. Run ``python -m metricdp.audit``.
+"""Audit: tests each mechanism's privacy claim from outside. Run ``python -m metricdp.audit``.
 
 - `exact`: the real code with recorded randomness, on all neighbors of tiny universes.
-- `samplers`: chi-square tests that accept the right distribution and reject one 30 % off.
+- `samplers`: chi-square tests that accept the right distribution and reject scales 30 % off.
 - `blackbox`: lower bounds on epsilon from outputs alone.
-- `fresh`: no seed repeats noise, and no data are read before they are paid for.
-- `canaries`: names, ids and numbers of records must not turn up anywhere.
+- `fresh`: no seed repeats noise, and no data are read before the charge.
+- `canaries`: names, ids and numbers of records must not appear anywhere.
 
-`planted` holds tables of mutants, each of which at least one check must catch. Nothing in the
-package imports this one.
+`planted` holds tables of mutants, each of which some check must catch. No other package imports
+this one.
 """
 
 from metricdp.audit.report import Catch, Check, Finding

@@ -1,4 +1,4 @@
-"""``python -m metricdp.audit``: a table of claims and findings; exit status 0 if all is well."""
+"""``python -m metricdp.audit``: prints claims and findings; exit status 0 if all checks pass."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from metricdp.audit import report
 from metricdp.audit.runner import audit
 
 MOST_PROCESSES = 6
-"""Each may need half a gigabyte."""
+"""Default limit, as each process may need half a gigabyte."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the audit as the command line asks, and print its table."""
+    """Run the audit with command-line arguments, and print its report."""
     parser = argparse.ArgumentParser(prog="python -m metricdp.audit", description=__doc__)
     parser.add_argument(
         "--quick",
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         type=int,
         default=min(os.cpu_count() or 1, MOST_PROCESSES),
         metavar="N",
-        help="share the work among so many (default: one a processor, here %(default)s)",
+        help="number of processes (default: one for each processor, here %(default)s)",
     )
     options = parser.parse_args(arguments)
     start = time.perf_counter()

@@ -1,9 +1,9 @@
-"""Lower bounds on epsilon from outputs alone: the real mechanism runs many times on two neighbors.
+"""Black-box lower bounds on epsilon, from many runs of the real mechanism on two neighbors.
 
-Half of the runs choose an event, the other half bounds its two probabilities by Clopper–Pearson
+Half of the runs select an event; the other half bounds its two probabilities by Clopper–Pearson
 [1]_. If P(event) >= p and Q(event) <= q, then epsilon >= ln((p - delta) / q). Events are
-thresholds, sets of large likelihood ratio, single outputs, and low bits [2]_. A right mechanism is
-refuted with probability at most `ALARM`.
+thresholds, sets of large likelihood ratio, single outputs, and low bits [2]_. A correct mechanism
+is refuted with probability at most `ALARM`.
 
 References
 ----------
@@ -34,20 +34,20 @@ from metricdp.releases import Neighboring
 ALARM = 1e-6
 CHECK = "black box"
 Event = Callable[[NDArray[Any]], Bools]
-"""From outputs of shape (n_runs, n_values) to whether each is in the event."""
+"""Maps outputs (n_runs, n_values) to whether each is in the event, shape (n_runs,)."""
 _MOST = 400
-"""Events of a kind that are tried on the first half."""
+"""Most events of a kind that are tried on the first half."""
 
 
 def clopper_pearson(hits: int, runs: int, alpha: float) -> tuple[float, float]:
-    """Bounds of a probability from independent runs, each wrong with probability at most alpha."""
+    """Lower and upper bound on a probability, each wrong with probability at most alpha."""
     low = float(betaincinv(hits, runs - hits + 1, alpha)) if hits else 0.0
     high = float(betaincinv(hits + 1, runs - hits, 1 - alpha)) if hits < runs else 1.0
     return low, high
 
 
 def bound(event: Event, p: NDArray[Any], q: NDArray[Any], delta: float, alpha: float) -> float:
-    """Lower bound on epsilon by one fixed event, wrong with probability at most 2·alpha."""
+    """Lower bound on epsilon from one fixed event, wrong with probability at most 2 · alpha."""
     low = clopper_pearson(int(event(p).sum()), len(p), alpha)[0]
     high = clopper_pearson(int(event(q).sum()), len(q), alpha)[1]
     return math.log((low - delta) / high) if low > delta else -math.inf
@@ -56,7 +56,7 @@ def bound(event: Event, p: NDArray[Any], q: NDArray[Any], delta: float, alpha: f
 def lower_bound(
     p: NDArray[Any], q: NDArray[Any], delta: float = 0.0, alarm: float = ALARM
 ) -> tuple[float, str]:
-    """Largest lower bound on epsilon from two samples of outputs, and its kind of event."""
+    """The largest lower bound on epsilon from two samples of outputs, and its kind of event."""
     kinds = {"threshold": thresholds, "likelihood ratio": likely}
     kinds |= {"atom": atoms, "low bits": low_bits}
     alpha = alarm / (2 * 2 * len(kinds))
@@ -75,7 +75,7 @@ def lower_bound(
 
 
 def thresholds(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
-    """At least, or at most, t: for every coordinate and for their sum."""
+    """Events "at least t" and "at most t", for each coordinate and for their sum."""
     for column in range(p.shape[1] + (p.shape[1] > 1)):
 
         def read(outputs: NDArray[Any], column: int = column) -> NDArray[Any]:
@@ -87,7 +87,7 @@ def thresholds(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
 
 
 def likely(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
-    """Outputs whose estimated likelihood ratio, coordinates taken as independent, is at least t."""
+    """Events of a likelihood ratio of at least t, estimated with independent coordinates."""
     tables = []
     for column in range(p.shape[1]):
         both = np.concatenate([p[:, column], q[:, column]])
@@ -108,14 +108,14 @@ def likely(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
 
 
 def atoms(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
-    """The single outputs that p gives most often."""
+    """Single outputs, those most frequent in p."""
     values, counts = np.unique(p, axis=0, return_counts=True)
     for value in values[np.argsort(-counts, kind="stable")[: _MOST // 4]]:
         yield lambda outputs, value=value: (outputs == value).all(axis=1)  # type: ignore[misc]
 
 
 def low_bits(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
-    """Remainders of every coordinate by 2, 3 and 4: of integers, or of a float's bits."""
+    """Residues of each coordinate modulo 2, 3 and 4: of integers, or of the bits of floats."""
     for column in range(p.shape[1]):
         for base in (2, 3, 4):
             for rest in range(base):
@@ -138,14 +138,14 @@ def _some(values: NDArray[Any], most: int) -> NDArray[Any]:
 def judged(
     name: str, p: NDArray[Any], q: NDArray[Any], epsilon: float, delta: float = 0.0
 ) -> Finding:
-    """Hold a claim to the lower bound that two samples give."""
+    """Compare a claim with the lower bound from two samples."""
     found, kind = lower_bound(p, q, delta)
     claim = f"ε ≤ {epsilon:.4g}" + (f", δ ≤ {delta:.1g}" if delta else "") + f", {len(p):,} runs"
     return weighed(name, claim, f"ε ≥ {max(found, 0):.3g} by {kind}", CHECK, found / epsilon)
 
 
 Runs = tuple[int, int]
-"""How many in the short form, how many in the full one."""
+"""Number of runs in the short form, and in the full form."""
 TWO = "two points"
 
 

@@ -1,4 +1,4 @@
-"""Canaries: rare names, ids and numbers of records, which must turn up nowhere."""
+"""Canaries: rare names, ids and numbers of records, which must not appear anywhere."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from metricdp.report.map.page import map_page
 WORD = "CANARY-48611"
 NUMBER = 48_611
 KEPT = 24_306
-"""In every user's name; how many records there are, two a user; how many are kept, one a user."""
+"""A word in every user's name; the number of records, two a user; the number kept, one a user."""
 _NUMBER, _KEPT = (re.compile(rf"(?<![\d.,]){n // 1000},?{n % 1000}(?!\d)") for n in (NUMBER, KEPT))
-"""A number on its own, not among the digits of a noisy one."""
+"""The numbers on their own, not within the digits of a noisy one."""
 
 Shown = tuple[str, str | bytes]
-"""Where something is shown, and what."""
+"""A place where content is shown, and the content."""
 
 
 def sings(text: str, noisy: bool = False) -> bool:
@@ -46,7 +46,7 @@ def sings(text: str, noisy: bool = False) -> bool:
 
 @cache
 def scene() -> tuple[Any, np.ndarray, Any]:
-    """A public grid of 36 points, the positions of all records, and a demand of canaries."""
+    """A public grid of 36 points, the positions of all records, and a demand with canaries."""
     grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 6))
     universe = mdp.GraphMetric(grid, weight=None)
     places = np.minimum(np.arange(NUMBER) % 36, np.arange(NUMBER) % 35)
@@ -116,7 +116,7 @@ def _results() -> Iterator[Shown]:
 
 
 def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
-    """Whether an object leads to the number of records, exact counts, or records."""
+    """Whether the number of records, exact counts, or records are reachable from an object."""
     seen = set()
     todo = [root]
     while todo:
@@ -146,7 +146,7 @@ def _pages() -> Iterator[Shown]:
 
 
 def _inflated(text: str) -> bytes:
-    """What a page keeps in base64, deflated or not."""
+    """Content of a page that is in base64, inflated if it is deflated."""
     packed = base64.b64decode(text + "=" * (-len(text) % 4))
     try:
         return zlib.decompress(packed)
@@ -201,7 +201,7 @@ def _command_line() -> Iterator[Shown]:
 
 
 def _bad_calls() -> Iterator[Callable[[], Any]]:
-    """Calls that break a rule, in private records or elsewhere."""
+    """Calls with bad private records, or other bad arguments."""
     universe, _, demand = scene()
     box = mdp.EuclideanSpace([0.0], [1.0])
     bad = f"{WORD}-x"
@@ -246,16 +246,16 @@ def _raising(text: str) -> Iterator[int]:
 
 def _refusals() -> Iterator[Shown]:
     for i, call in enumerate(_bad_calls()):
-        said = f"{WORD}: not refused"
+        text = f"{WORD}: not refused"
         with watched() as seen:
             try:
                 call()
             except (MetricDPError, TypeError) as error:
-                said = _without_source(error_text(error))
-        yield f"refusal {i}", said
+                text = _without_source(error_text(error))
+        yield f"refusal {i}", text
         yield from seen.items()
 
 
 def _without_source(text: str) -> str:
-    """A traceback without quoted source: lines of this file hold the canaries themselves."""
+    """A traceback without quoted source, as lines of this file contain the canaries."""
     return re.sub(r'(?m)^  File ".*\n(?:    .*\n)*', "", text)

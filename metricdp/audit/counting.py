@@ -1,5 +1,5 @@
-"""Counts and histograms under their exact distributions, alone and composed; how records go on
-inside the gate, as counts, Poisson subsamples, and under maps; and methods as they are asked.
+"""Cases of counts and histograms under their exact distributions, single and composed; of Poisson
+subsamples, stable transformations and pre-aggregated counts inside the gate; and of whole methods.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ GAUSS = (Fraction(4), Fraction(1, 1000))
 RHO_BUDGET = partial(Cost.zcdp, *GAUSS)
 MUCH = partial(Cost.of, 5)
 HALF = 0.5
-"""Share of a subsampled demand."""
+"""Sampling probability of a subsampled demand."""
 FIRST = "partition"
 """The method of the short form."""
 UNITS: tuple[int | None, ...] = (None, 1, 2)
@@ -105,13 +105,13 @@ def _counts() -> Iterator[Case]:
             )
             reach = 0.999
             if kind == "LevelsQuery" and relation == "replace-one":
-                reach = 0.5  # the top level does not move: its share of the bound is not reached
+                reach = 0.5  # the top level never changes, so its share of the bound is not used
             if kind == "CountQuery" and relation == "replace-one" and m != 2:
                 reach = 0.0  # sensitivity 0: exact, and the same for all neighbors
             if m == 2 and name != "two points":
                 reach = 0.3  # users of two records
             if kind.startswith("SumsQuery"):
-                # of the whole box: the places are not at its opposite ends
+                # the bound is for opposite ends of the box, where no place is
                 essential = m is None
                 reach = min(reach, 0.8 if kind == "SumsQuery" else 1.0)
             call = partial(asked, query, PRICE)
@@ -163,7 +163,7 @@ def _composed() -> Iterator[Case]:
         form = (some, relation, m, (4, 0))
         reach = 0.999 if m is None else 0.4
         yield Case("split, counts", world, parts, *form, reach, essential=m is None)
-        # two parts cannot tell more than twice their epsilon
+        # under replace-one two parts lose at most twice their epsilon
         reach = 0.4 if relation == "replace-one" and m == 2 else 0.999
         yield Case("split, any mechanism", world, worst, *form, reach, essential=m != 1)
         some = small_demands(box, m)
@@ -179,8 +179,8 @@ def _composed() -> Iterator[Case]:
 
 
 def _snapped() -> Iterator[Case]:
-    """Records that lie too far from the universe are left out (`max_snap`), each by itself. Under
-    replace-one that is refused: how many are left is no public fact, which it takes for granted.
+    """Records too far from the universe are dropped (`max_snap`), each independently. Under
+    replace-one that is refused, as the number of the others is then not public.
     """
     line = worlds()["a line"]
     for relation, m in FORMS:
@@ -191,7 +191,7 @@ def _snapped() -> Iterator[Case]:
 
 
 def _near(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
-    """The third place lies too far from the line."""
+    """A demand whose third place is too far from the line."""
     points = np.array([[dict(zip("xyz", (0.0, 1.0, 99.0)))[r]] for r in records]).reshape(-1, 1)
     kept = {"user": users, "max_contributions": m}
     return PrivateDemand.from_coordinates(universe, points, max_snap=0.3, **kept)
@@ -203,31 +203,31 @@ def _number_and_counts(demand: PrivateDemand, ledger: Ledger) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TwoEnds:
-    """The box [0, 3]: how much of 8 is near its right end, and how much near its left."""
+    """Amounts in the box [0, 3]: 8, divided between its ends by position."""
 
     universe: Any
     n_values: int = 2
 
     def amounts(self, records: NDArray[Any]) -> Ints:
-        """Shape (n, 2), 8 together."""
+        """Amounts (n, 2), which sum to 8."""
         right = np.floor(records[:, 0] * (8 / 3)).astype(np.int64)
         return np.stack([8 - right, right], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Heavy:
-    """Points of a finite universe with the amounts -8, 9 (beyond the bound, so none), 8."""
+    """Amounts -8, 9 (beyond the bound, so it counts 0) and 8 of three points."""
 
     universe: Any
     n_values: int = 1
 
     def amounts(self, records: NDArray[Any]) -> Ints:
-        """Shape (n, 1)."""
+        """Amounts (n, 1)."""
         return np.array([-8, 9, 8])[records][:, None]
 
 
 def _evaluated() -> Iterator[Case]:
-    """Sums of amounts, of which private evaluation is made."""
+    """Sums of amounts, as used by private evaluation."""
     kinds: Any = ("", "a box", TwoEnds), (" beyond the bound", "three points", Heavy)
     for (more, place, amounts), (relation, m) in product(kinds, FORMS):
         name, world = f"TotalsQuery{more}", worlds()[place]
@@ -237,12 +237,12 @@ def _evaluated() -> Iterator[Case]:
 
 
 KEY = b"\x5a"
-"""One key of all, for the proof holds with every single one."""
+"""A fixed secret key, as the guarantee holds for each key."""
 _URANDOM = os.urandom
 
 
 def _capped() -> Iterator[Case]:
-    """Histograms of the very parts of the caps, and of one part that spans two of them."""
+    """Histograms of the parts of the caps, and of one part that contains two of them."""
     world = worlds()["two points"]
     fine = HistogramQuery(finest(world.universe))
     coarse = HistogramQuery(Labels(world.universe, (0, 0), 1))
@@ -253,7 +253,7 @@ def _capped() -> Iterator[Case]:
         ("caps of 2 parts, a coarser histogram", (2, 1), coarse),
     ):
         for relation in RELATIONS:
-            # two users of two parts each are never apart in both of two points
+            # exchanged users of two parts cannot differ in both of two points
             reach = 0.9
             if relation == "replace-one" and caps == (2, 1):
                 reach = 0.4 if query is fine else 0.05
@@ -266,7 +266,7 @@ def _capped() -> Iterator[Case]:
 
 
 def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:
-    """With names by what a user's records are, so that those of one stay when another goes."""
+    """A demand with users named by their records, so that neighbors give others the same names."""
     own: dict[Any, str] = {}
     for user, record in zip(users, records):
         own[user] = f"{own.get(user, '')}-{record}"
@@ -279,7 +279,7 @@ def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:
 
 
 def _priced() -> Iterator[Case]:
-    """A query whose own partition tries to become finer while it is answered."""
+    """A query whose partition tries to change it while it is answered."""
 
     def ask(demand: PrivateDemand, ledger: Ledger) -> Any:
         class Cells(UnitCells):
@@ -304,21 +304,21 @@ def _priced() -> Iterator[Case]:
 
 @dataclass(eq=False)
 class Keeping:
-    """A caller's partition that keeps what it is asked, and reads the next records by it."""
+    """A partition with a state, which depends on earlier records."""
 
     universe: Any
     n_parts: int = 3
     seen: int = 0
 
     def encode(self, records: Any) -> Any:
-        """Cell of each point, moved on by what was asked before."""
+        """Cell of each point, shifted by the number of earlier records."""
         before = self.seen
         self.seen += len(records)
         return (UnitCells(self.universe).encode(records) + before) % 3
 
 
 def _as_tally(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
-    """Records as an engine hands them over: how many at each point."""
+    """A demand as an engine makes it: counts by point."""
     positions = np.array([list(universe.ids).index(r) for r in records], dtype=np.int64)
     tally = Tally(positions, np.ones(len(positions), dtype=np.int64))
     return PrivateDemand(universe, [])._restricted(tally, universe)
@@ -343,24 +343,24 @@ def _tallied() -> Iterator[Case]:
 
 
 def _tossed(demand: Demand) -> list[tuple[int, ...]]:
-    """A coin for each record."""
+    """All outcomes of a coin for each record."""
     return list(product((0, 1), repeat=sum(map(len, demand))))
 
 
 def _coin_bytes(order: tuple[int, ...], n_bytes: int) -> bytes:
-    """As 32-bit numbers, small where a record stays."""
+    """Random bytes, as 32-bit numbers that are small where a record stays."""
     coins = np.array([0 if kept else 2**32 - 1 for kept in order] or [0], np.uint32)
     return np.resize(coins, n_bytes // 4).tobytes()
 
 
 class _Binomial:
-    """A generator whose binomials count the scripted coins of each point's records in turn."""
+    """A generator whose binomials are sums of scripted coins of each point's records."""
 
     def __init__(self, entropy: Any) -> None:
         self._coins = iter(np.asarray(entropy) == 0)
 
     def binomial(self, counts: Ints, share: float) -> Ints:
-        """How many of each count stay, at a share of a half."""
+        """A binomial sample of each count, with probability a half."""
         if share != HALF:
             raise AssertionError("coins are fair here")
         return np.array([sum(next(self._coins) for _ in range(c)) for c in counts], dtype=np.int64)
@@ -372,7 +372,7 @@ def _subsampled() -> Iterator[Case]:
             fewer = subsampled(demand, HALF)
         return counted(fewer, ledger)
 
-    # a sample of half tells at most ln((1 + exp(epsilon)) / 2) of epsilon
+    # amplification by sampling: the loss is at most ln((1 + exp(epsilon)) / 2)
     case = partial(Case, call=sample, demands=demands(3, 2), reach=0.2)
     for relation in RELATIONS:
         form: dict[str, Any] = {"relation": relation, "essential": relation == "add-remove"}
@@ -382,7 +382,7 @@ def _subsampled() -> Iterator[Case]:
 
 
 class _Halved:
-    """A public map: the box at half its size."""
+    """A public map of the box to half its size."""
 
     def __init__(self, universe: Any) -> None:
         self.universe = universe
@@ -408,20 +408,20 @@ def _mapped() -> Iterator[Case]:
 
 
 def _by_paths(demand: PrivateDemand, ledger: Ledger) -> Any:
-    """Counts of a quadtree's cells, all from one reading."""
+    """Pre-aggregated counts of a quadtree's cells."""
     tree = ShiftedQuadtree(cast(Any, demand.universe))
     query = HistogramQuery(tree.root_cell().split([0]).split([1, 2]))
     return asked(query, PRICE, preaggregated(demand, tree), ledger)
 
 
 def _as_listed(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
-    """Records as an engine holds them, which adds them up block by block."""
+    """A demand as an engine makes it: records that are summed block by block."""
     demand = PrivateDemand(universe, records, user=users, max_contributions=m)
     return demand._restricted(Listed(_vault._open(demand)), universe)
 
 
 def _asked() -> Iterator[Case]:
-    """Methods as they are asked from the front door, and releases."""
+    """Whole calls of `k_median` with each method, and of `release`."""
     for method in mdp.METHODS:
         name = "two points" if mdp.methods.BY_NAME[method].in_finite else "a box"
         world = worlds()[name]

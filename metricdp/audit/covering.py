@@ -1,8 +1,9 @@
-"""The covering loop against its price, over as many rounds as make the bound tight.
+"""Exact delta of the private covering loop (repeated exponential mechanism) against its price, over
+so many rounds that the bound is tight.
 
 Sets are disjoint and may be selected again. The demand is one unit or none at the first set.
-Scripted runs of the real gate show the scores and the factor; the distribution of the log ratio
-follows from them round by round.
+Scripted runs of the real gate yield scores and eta, from which the distribution of the privacy loss
+is computed round by round.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from metricdp.releases import Neighboring
 
 CHECK = "exact distribution of many rounds"
 REACH = 0.3
-"""Least share of delta that the worst neighbors must need, where the whole-loop bound is tight."""
+"""Least share of delta that the worst neighbors must need where the bound of the loop is tight."""
 State = tuple[bool, bool]
 """Whether the first and the second set have been selected."""
 STATES: tuple[State, ...] = ((False, False), (True, False), (False, True), (True, True))
@@ -38,7 +39,7 @@ STATES: tuple[State, ...] = ((False, False), (True, False), (False, True), (True
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop: who is protected, at what price, over how many rounds and sets."""
+    """A covering loop: relation, records `m` of a user, price, number of rounds and of sets."""
 
     name: str
     relation: Neighboring
@@ -71,8 +72,8 @@ def covering_checks() -> Iterator[Check]:
 
 
 def _held(name: str, loop: Loop, quick: bool, enough: float = math.inf) -> Finding:
-    """Largest delta that any pair of neighbors needs at the epsilon that was charged, or one beyond
-    so much of what was charged.
+    """The largest delta that any pair of neighbors needs at the charged epsilon; the search stops
+    at the first above `enough` times the charged delta.
     """
     units = [[0] * loop.m, [0] * (loop.m - 1) + [1], [1] * loop.m]
     everyone = [[], *units] if loop.relation == "add-remove" else units
@@ -95,7 +96,7 @@ def _held(name: str, loop: Loop, quick: bool, enough: float = math.inf) -> Findi
 def _chances(
     loop: Loop, places: Sequence[int], state: State
 ) -> tuple[Floats, tuple[Fraction, Fraction]]:
-    """Log probabilities of the sets in a round, and what the ledger was charged."""
+    """Log probabilities of the sets in a round from `state`, and the charged epsilon and delta."""
     universe = GroundSet(range(loop.sets))
     sets = ListedSets(np.arange(loop.sets + 1), np.arange(loop.sets), loop.sets)
     user = {"user": [0] * len(places), "max_contributions": loop.m} if loop.m > 1 else {}
@@ -122,7 +123,7 @@ def _chances(
 def _hockey_stick(
     loop: Loop, p: dict[State, Floats], q: dict[State, Floats], epsilon: float
 ) -> float:
-    """``sum of max(0, P - exp(epsilon) Q)`` over all sequences, grouped by log ratio."""
+    """Hockey-stick divergence of all sequences of selections, grouped by privacy loss."""
     distribution: dict[tuple[State, float], float] = {((False, False), 0.0): 1.0}
     for _ in range(loop.rounds):
         after: dict[tuple[State, float], float] = defaultdict(float)

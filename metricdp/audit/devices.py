@@ -1,8 +1,7 @@
-"""The local model and the shuffler: exact distributions of messages, and the shuffled messages of a
-few users against the bound of their receipts.
+"""Exact distributions of messages in the local model, and of a few shuffled messages, against their
+claims.
 
-The exact distributions use weights in units of a quarter, not 2^-32, so that all coins can be
-enumerated.
+Weights are multiples of a quarter instead of 2^-32, so that all random integers can be enumerated.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from metricdp.local.shuffle import shuffled_delta
 CHECK = "exact distribution of messages"
 UNIT = 4
 REACH = 0.85
-"""Least share of the claim that the worst message must reach, rounded down to quarters as it is."""
+"""Least share of the claim that the worst message must reach, with weights rounded to quarters."""
 Distribution = dict[Any, Fraction]
 
 
@@ -39,7 +38,7 @@ def device_checks() -> Iterator[Check]:
 
 
 def _collections() -> dict[str, Callable[[], tuple[Any, Sequence[Any]]]]:
-    """Public parameters with few coins, and all kinds of items."""
+    """Public parameters that need few random integers, with items of all kinds."""
     one, half = Fraction(1), Fraction(1, 2)
     kinds: dict[str, tuple[Role, ...]] = {
         "k-ary response": (Role(1, (Report(KRR(one, 3, UNIT), 0),)),),
@@ -61,7 +60,7 @@ def _of_parts(roles: Any) -> tuple[Any, Sequence[Any]]:
 
 
 def _of_ball() -> tuple[Any, Sequence[Any]]:
-    """A vector's report beside its bucket, in the coarsest view that points have."""
+    """A report on a vector and its bucket, in the view with the fewest values."""
     from dataclasses import replace
 
     box = mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0])
@@ -75,7 +74,7 @@ def _of_ball() -> tuple[Any, Sequence[Any]]:
 
 
 def distribution_of(make: Callable[[Callable[[int], int]], Any]) -> Distribution:
-    """The exact distribution of ``make(below)`` over all coins; of 2^53 faces, over both ends."""
+    """The exact distribution of ``make(below)``; an integer below 2^53 or more is 0 or the last."""
     found: dict[Any, Counter[int]] = defaultdict(Counter)
     waiting: list[tuple[int, ...]] = [()]
     while waiting:
@@ -99,7 +98,7 @@ def distribution_of(make: Callable[[Callable[[int], int]], Any]) -> Distribution
 
 
 def _worst(distributions: Sequence[Distribution]) -> float:
-    """Largest log ratio of any two distributions."""
+    """The largest log ratio of any two distributions."""
     if any(distribution.keys() != distributions[0].keys() for distribution in distributions):
         return math.inf
     each = (
@@ -119,7 +118,7 @@ def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool
 
 
 def _shuffled(name: str, users: int, quick: bool) -> Finding:
-    """The exact delta of the multiset of messages against the bound, at several epsilons."""
+    """The exact delta of the multiset of messages against the clone bound, at several epsilons."""
     local = KRR(Fraction(2), 2, UNIT)
     drawn = (distribution_of(partial(local.draw, item)) for item in range(2))
     distributions = [{out[0]: p for out, p in distribution.items()} for distribution in drawn]
@@ -143,7 +142,7 @@ def _shuffled(name: str, users: int, quick: bool) -> Finding:
 def _convolved(
     distributions: Sequence[Distribution], start: Distribution | None = None
 ) -> Distribution:
-    """Law of the number of ones among independent messages, after those of `start`."""
+    """Distribution of the number of ones among independent messages, added to `start`."""
     total: Distribution = {0: Fraction(1)} if start is None else start
     for distribution in distributions:
         after: Counter[int] = Counter()

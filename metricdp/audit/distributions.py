@@ -1,7 +1,7 @@
-"""Exact distributions of the package's randomness, written from their definitions, and how far
-apart two distributions are.
+"""Exact distributions of the package's randomness, written from their definitions, and divergences
+between distributions.
 
-Nothing here is shared with what is audited: no sampler, no sensitivity, no price.
+Nothing here is shared with the audited code: no sampler, no sensitivity, no price.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ DISTRIBUTIONS = {
 
 
 def log_ratio(p: Logs, q: Logs) -> float:
-    """Largest ``log(P / Q)`` over the outcomes of P; infinite where Q has none of one."""
+    """Max divergence: the largest ``log(P / Q)``; infinite if Q lacks an outcome of P."""
     possible = p > -np.inf
     if not possible.any():
         return -math.inf
@@ -75,12 +75,12 @@ def log_ratio(p: Logs, q: Logs) -> float:
 
 
 def hockey_stick(p: Logs, q: Logs, epsilon: float) -> float:
-    """Smallest delta with ``P(S) <= exp(epsilon) Q(S) + delta`` for all S."""
+    """Hockey-stick divergence: least delta with ``P(S) <= exp(epsilon) Q(S) + delta`` for all S."""
     return float(np.maximum(0.0, np.exp(p) - np.exp(q + epsilon)).sum())
 
 
 def renyi(p: Logs, q: Logs, order: float) -> float:
-    """Rényi divergence of P from Q of an order above 1."""
+    """Rényi divergence of P from Q, of an order above 1."""
     possible = p > -np.inf
     if (q[possible] == -np.inf).any():
         return math.inf
@@ -88,9 +88,9 @@ def renyi(p: Logs, q: Logs, order: float) -> float:
 
 
 ORDERS = (1.01, 1.5, 2.0, 3.0, 6.0, 12.0)
-"""Orders at which a claim of rho is held to ``renyi <= order · rho``."""
+"""Orders at which a claim of rho-zCDP must satisfy ``renyi <= order · rho``."""
 
 
 def needed_rho(p: Logs, q: Logs) -> float:
-    """Largest ``renyi / order`` over `ORDERS`: any honest claim of zCDP is at least that."""
+    """Lower bound on rho of zCDP: the largest ``renyi / order`` over `ORDERS`."""
     return max(renyi(p, q, order) / order for order in ORDERS)

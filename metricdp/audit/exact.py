@@ -1,10 +1,10 @@
 """Exact output distributions of the real code on all neighbors of a tiny universe, and
 noninterference.
 
-Every neighbor runs on every script of recorded randomness. (1) The largest log ratio of
-probabilities must not exceed the charged epsilon; with delta, hockey-stick and Rényi divergences
-must keep to the charge. (2) Equal randomness must show equal bytes. Together these are the
-definition of privacy.
+The code runs on each neighbor with each script of recorded randomness. (1) The largest log ratio of
+probabilities must be at most the charged epsilon; with delta, the hockey-stick and Rényi
+divergences must be within the charge. (2) Equal random outcomes must lead to equal observed bytes.
+Both together are the definition of differential privacy.
 """
 
 from __future__ import annotations
@@ -42,13 +42,12 @@ CHECK = "exact distribution"
 SLACK = 1e-9
 MARGIN = 8
 LIMIT = 600
-"""Probabilities are computed in floating point; the ratios of them to 10 digits and more. Answers
-on tiny worlds are at most 8. Where there are more scripts than the limit, so many are drawn at
-random: what is found then is still a lower bound, not the whole distribution.
+"""Tolerance, as ratios of probabilities have 10 exact digits; largest exact answer on tiny worlds;
+most scripts: of more, that many are drawn at random, and findings are lower bounds.
 """
 
 BEHIND = "public objects", "caches"
-"""What a call leaves behind, looked at once for each demand."""
+"""Channels of what a call leaves behind, inspected once for each demand."""
 _URANDOM = os.urandom
 
 
@@ -56,8 +55,7 @@ _URANDOM = os.urandom
 class Chance:
     """Equally likely outcomes of the operating system's random bytes.
 
-    `outcomes`: all of them, each a tuple of integers; `bytes_of`: what the operating system then
-    gives.
+    `outcomes`: all of them, each a tuple of integers; `bytes_of`: the bytes for an outcome.
     """
 
     outcomes: Callable[[Demand], Sequence[tuple[int, ...]]]
@@ -68,10 +66,10 @@ class Chance:
 class Case:
     """One call, on one tiny world, under one relation.
 
-    `call` makes its charges and returns what is published. `m`: records kept of a user, None if
+    `call` makes its charges and returns the published values. `m`: records kept of a user, None if
     records are protected. `reach`: least share of the claim that the worst neighbors must reach.
-    `rho`: claim of a zCDP accountant. `refused`: the call raises on purpose. `limit`: most scripts.
-    `hold`: makes the demand. `chance`: scripted random bytes. `essential`: in the short form too.
+    `rho`: claim of a zCDP accountant. `refused`: the call must raise. `limit`: most scripts.
+    `hold`: makes the demand. `chance`: scripted random bytes. `essential`: part of the short form.
     """
 
     name: str
@@ -97,7 +95,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Run:
-    """One run on one script: the recording, what was seen, what the ledger had to pay."""
+    """One run with one script: recording, observed content, and charges."""
 
     recording: Recording
     seen: Seen
@@ -108,7 +106,7 @@ class Run:
 def run(
     case: Case, private: Any, order: tuple[int, ...], script: Sequence[int], behind: bool = False
 ) -> Run:
-    """Run a case on one demand, with fixed random bytes and noise, and look at its traces."""
+    """Run a case on one demand with fixed random bytes and noise, and observe all channels."""
     with ExitStack() as stack:
         recording = Recording(script)
         path = None
@@ -134,7 +132,7 @@ def run(
 
 
 def orders_of(case: Case, demand: Demand) -> Sequence[tuple[int, ...]]:
-    """All equally likely outcomes of the random bytes with which a demand is held."""
+    """All equally likely outcomes of the random bytes that are used to make a demand."""
     return coins(demand, case.m or 1) if case.chance is None else case.chance.outcomes(demand)
 
 
@@ -152,19 +150,19 @@ def held(case: Case, demand: Demand, order: tuple[int, ...]) -> Any:
 
 @contextmanager
 def entropy(source: Callable[[int], bytes]) -> Iterator[None]:
-    """Let the operating system's random bytes, and what `secrets` makes of them, be these."""
+    """Let the operating system's random bytes, and so those of `secrets`, come from `source`."""
     with patched(os, "urandom", source), patched(random, "_urandom", source):
         yield
 
 
 def _ranked(order: tuple[int, ...], seeds: Any, words: Any) -> Any:
-    """Hashes that rank the records in this order."""
+    """Hashes that sort the records in this order."""
     return np.asarray(order, np.uint64) if len(words) == len(order) else hashes(seeds, words)
 
 
 @dataclass
 class Evidence:
-    """What the runs of one case show."""
+    """Claims of a case, and the worst findings of all its runs."""
 
     epsilon: float
     delta: float
@@ -176,11 +174,11 @@ class Evidence:
 
 
 def examine(case: Case, enough: float = math.inf) -> Finding:
-    """Hold one case to its claim; no further than to an excess of `enough`."""
+    """Compare a case with its claim; stops at a finding of `enough` times the claim."""
     day = patched(ledgers, "today", lambda: "2000-01-01")  # all runs are of one day
     with small_nets(), day:
         evidence = _evidence(case, enough)
-    claim, found, excess, blind = _judged(case, evidence)
+    claim, found, excess, blind = _compared(case, evidence)
     if evidence.leak:
         found = evidence.leak
         excess = math.inf
@@ -192,8 +190,8 @@ def examine(case: Case, enough: float = math.inf) -> Finding:
     return Finding(str(case), claim, found, CHECK, passed, excess=excess)
 
 
-def _judged(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
-    """Claim and finding in words, their quotient, and whether it is too small to be trusted."""
+def _compared(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
+    """Claim and finding as texts, their ratio, and whether that is too small to be trusted."""
     if not e.delta:
         excess = e.worst / e.epsilon if e.epsilon else (math.inf if e.worst > SLACK else 0.0)
         blind = bool(e.epsilon) and e.worst < case.reach * e.epsilon
@@ -220,7 +218,7 @@ def _evidence(case: Case, enough: float) -> Evidence:
     def probe(script: Sequence[int]) -> Recording:
         return run(case, every[largest][0], orders[largest][0], script).recording
 
-    probe(())  # fills caches of public things: later runs find them all alike
+    probe(())  # fills public caches, so that all later runs find the same
     evidence = None
     columns: list[list[float]] = []
     n_scripts = 0
@@ -238,8 +236,8 @@ def _evidence(case: Case, enough: float) -> Evidence:
             evidence = Evidence(float(first.epsilon), float(first.delta))
         evidence.leak = evidence.leak or _difference(runs, pairs)
         if ("exception" in first.seen) != case.refused and not evidence.raised:
-            said = str(first.seen.get("exception", "not refused"))
-            evidence.raised = said.strip().splitlines()[-1]
+            text = str(first.seen.get("exception", "not refused"))
+            evidence.raised = text.strip().splitlines()[-1]
         if evidence.leak:
             return evidence
         columns.append([_mean([r.recording.log_p for r in some]) for some in runs])
@@ -247,9 +245,9 @@ def _evidence(case: Case, enough: float) -> Evidence:
             columns = _on_grid([[r.recording for r in some] for some in runs])
             break
         elif enough < math.inf and n_scripts.bit_count() == 1:
-            # some of the outcomes already show a part of each divergence
+            # some of the outcomes already give lower bounds on the divergences
             _compare(case, evidence, np.array(columns).T, pairs)
-            if _judged(case, evidence)[2] > enough:
+            if _compared(case, evidence)[2] > enough:
                 return evidence
     assert evidence is not None
     log_p = np.array(columns).T
@@ -268,7 +266,7 @@ def _mean(logs: Sequence[float]) -> float:
 
 
 def _difference(runs: Sequence[Sequence[Run]], pairs: Sequence[tuple[int, int]]) -> str:
-    """In which channel two neighbors differ under the same recording; empty if in none."""
+    """A channel in which two neighbors differ with the same script; empty if there is none."""
     for i, j in pairs:
         one = runs[i][0]
         for other in runs[j]:
@@ -289,7 +287,7 @@ def _difference(runs: Sequence[Sequence[Run]], pairs: Sequence[tuple[int, int]])
 def _compare(
     case: Case, evidence: Evidence, log_p: Floats, pairs: Sequence[tuple[int, int]]
 ) -> None:
-    """Fill in the worst divergences over all ordered pairs of neighbors."""
+    """Update the worst divergences over all ordered pairs of neighbors."""
     for i, j in pairs:
         evidence.worst = max(evidence.worst, distributions.log_ratio(log_p[i], log_p[j]))
         if evidence.delta:
@@ -303,7 +301,8 @@ def _compare(
 
 
 def _on_grid(recordings: Sequence[Sequence[Recording]]) -> list[list[float]]:
-    """Log probabilities of all outputs of one draw of noise: a column an output, a row a demand."""
+    """Log probabilities of all outputs of one noise draw: one column an output, one row a demand.
+    """
     draws = [[recording.draws[0] for recording in some] for some in recordings]
     kind = draws[0][0].kind
     reach = math.ceil(max(14 * draw.scale for some in draws for draw in some)) + MARGIN

@@ -1,4 +1,4 @@
-"""Chance that cannot be repeated, and data that is not read before it is paid for."""
+"""Checks that randomness cannot be repeated by a seed, and that no data are read uncharged."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _kept() -> Any:
 
 
 def _paid_first(name: str, quick: bool) -> Finding:
-    """Every opening of the vault must follow its own payment; refused calls open nothing."""
+    """Each opening of the vault must follow a charge of its own; refused calls open nothing."""
     events: list[str] = []
     real_open, real_take = _vault._open, BudgetSlice._take
 
@@ -118,7 +118,7 @@ def _paid_first(name: str, quick: bool) -> Finding:
 
 
 def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Calls of every door of the gate, paid for or not."""
+    """Calls of every entry point of the gate, on a ledger that holds their price or not."""
     universe = worlds()["two points"].universe
     demand = mdp.PrivateDemand(universe, ["a", "b", "b"])
     half = "1/4" if refused else "1/2"

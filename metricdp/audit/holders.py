@@ -1,5 +1,5 @@
-"""Several holders: the distribution of what honest holders add, what a message tells, answers that
-come twice, and whole releases repeated on neighbors with the same sums.
+"""Checks of federated releases: the noise of honest holders, masks of messages, repeated answers,
+and replays of whole releases on neighbors with the same sums.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from metricdp.privacy.shares import Shares
 
 CHECK = "several holders"
 ALARM = 1e-8
-"""Rate at which a right distribution, or a message at chance, is taken for a wrong one."""
+"""False-alarm rate of each statistical check."""
 DISTRIBUTIONS = {"Laplace": Fraction(0), "Gaussian": Fraction(1, 10**6)}
 RECORDS = ([0] * 9 + [5] * 4, [0] * 5 + [15] * 6, [10] * 12)
-"""Of three holders, on a grid of 4 x 4; one of them may collude."""
+"""Records of three holders on a 4 x 4 grid; one holder may collude."""
 RUNS = (4, 40)
-"""Histograms of 400 parts, in the short form and in the full one."""
+"""Number of histograms of 400 parts, in the short and in the full form."""
 
 
 def holder_checks() -> Iterator[Check]:
@@ -54,12 +54,12 @@ def _grid(side: int = 4) -> Any:
 
 
 def _chance(seen: int, times: int, p: float) -> float:
-    """Two-sided, of a binomial number."""
+    """Two-sided p-value of a binomial count."""
     return float(min(2 * min(binom.cdf(seen, times, p), binom.sf(seen - 1, times, p)), 1.0))
 
 
 def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
-    """What three of four holders add is as often near 0 as all the noise that is paid for."""
+    """The noise of three honest holders of four is near 0 as often as the noise of the price."""
     universe = _grid(20)
     query = HistogramQuery(LabelParts.of(universe))
     cost = Cost.zcdp(2, delta) if delta else Cost.of(Fraction(1, 2))
@@ -84,7 +84,7 @@ def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
 
 
 def _keys(name: str) -> Any:
-    """The same in every run."""
+    """Keys that are equal in every run."""
     from metricdp.federated.keys import Keys
 
     return Keys(name, *(f"{kind} of {name}".ljust(32)[:32].encode() for kind in ("sign", "seal")))
@@ -93,7 +93,7 @@ def _keys(name: str) -> Any:
 def _parties(
     universe: Any, rows: Sequence[list[int]], delta: Fraction, **options: Any
 ) -> tuple[list[Any], Any]:
-    """Holders with much budget, and their coordinator."""
+    """Holders with ample budget, and their coordinator."""
     made = import_module("metricdp.federated.coordinator")
     holders = []
     for number, places in enumerate(rows):
@@ -107,7 +107,7 @@ def _parties(
 
 @dataclass
 class _Run:
-    """What was sent, hidden, drawn and paid in one release."""
+    """A recorded release: messages, unmasked counts, noise scales, sums, and charges."""
 
     sent: list[Any] = field(default_factory=list)
     hidden: list[Ints] = field(default_factory=list)
@@ -118,7 +118,7 @@ class _Run:
 
 
 def _released(delta: Fraction, mine: list[int], handed: _Run | None = None) -> _Run:
-    """A release whose first holder has these records; with the sums of another run, if handed."""
+    """A release whose first holder has the records `mine`; with the sums of the run `handed`."""
     run, scales = _Run(), [0.0]
     measurements = import_module("opendp.measurements")
     makers = {name: getattr(measurements, name) for name in ("make_laplace", "make_gaussian")}
@@ -157,8 +157,8 @@ def _released(delta: Fraction, mine: list[int], handed: _Run | None = None) -> _
 
 
 def _replayed(name: str, delta: Fraction, quick: bool) -> Finding:
-    """On neighbors of the first holder's records the same sums bring forth the same invitations,
-    answers but for their numbers, release and payments; and all sums lose what was paid, at most.
+    """On neighbors of the first holder's records, equal sums must lead to equal invitations,
+    headers of answers, release and charges. The privacy loss of all sums must be at most the price.
     """
     mine = RECORDS[0]
     neighbors = [mine[1:], [*mine, 12]] if quick else [mine[1:], mine[:-1], [*mine, 12], [*mine, 0]]
@@ -167,7 +167,7 @@ def _replayed(name: str, delta: Fraction, quick: bool) -> Finding:
     for other in neighbors:
         again = _released(delta, other, first)
         if (first.sent, first.spent, first.noise) != (again.sent, again.spent, again.noise):
-            fault = "the same sums, something else is sent or paid"
+            fault = "other messages or charges for the same sums"
             break
         worst = max(worst, _loss(first, again, delta))
     found = fault or f"{len(neighbors)} neighbors, worst {worst:.4f}"
@@ -176,11 +176,11 @@ def _replayed(name: str, delta: Fraction, quick: bool) -> Finding:
 
 
 def _loss(one: _Run, other: _Run, delta: Fraction) -> float:
-    """Largest share of a price that the sums of all rounds use, or one of them of its own: without
-    the noise of one holder.
+    """The largest share of its price that the privacy loss of one round, or of all rounds, uses,
+    without the noise of one (colluding) holder.
     """
     n, total, worst = len(RECORDS), 0.0, 0.0
-    for at in range(0, len(one.hidden), n):  # of every round the first holder's
+    for at in range(0, len(one.hidden), n):  # the first holder's of each round
         difference = np.abs(one.hidden[at] - other.hidden[at]).astype(float)
         (scale, bits), price = one.noise[at], one.prices[at]
         loss = float(difference.sum()) / scale
@@ -193,9 +193,9 @@ def _loss(one: _Run, other: _Run, delta: Fraction) -> float:
 
 
 def _messages(name: str, quick: bool) -> Finding:
-    """What the coordinator sees before the sum: answers, differences of answers to two attempts,
-    and the sum of all but one. Of uniform numbers the two highest bits agree half of the time; of
-    counts and noise, always.
+    """The coordinator's view before the sum must be uniform: answers, differences of answers to two
+    attempts, and the sum of all but one. The two highest bits of uniform numbers agree half of the
+    time; those of unmasked counts and noise always.
     """
     from metricdp.federated.messages import Answer, Invitation
 
@@ -220,7 +220,7 @@ def _messages(name: str, quick: bool) -> Finding:
 
 
 def _once(name: str, quick: bool) -> Finding:
-    """A holder is counted once, and answers a round once, also where its answer is gone."""
+    """A holder is counted once, and answers a round once, even if its answer was lost."""
     holders, coordinator = _parties(_grid(), RECORDS, DISTRIBUTIONS["Gaussian"])
     asked = coordinator.invite()
     answers = [one.answer(asked) for one in holders]

@@ -1,4 +1,4 @@
-"""How private cells are read through every loader, and what an interrupted call leaves."""
+"""Checks of how each loader reads private cells, and of what an interrupted call leaves behind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOADERS = ("CSV", "TSV", "pandas", "pandas, objects", "Polars", "Arrow", "Parque
 SLOW = ("Polars, lazy", "DuckDB")
 CELLS: tuple[str, ...] = ("1.5", "2e3", "007", "5.0", " 5 ", "1e400")
 CELLS += ("nan", "NULL", "\u0661", 'a"b', '"', "x", "-0.0")
-"""Users that readers have taken for something else than text."""
+"""Names of users that some readers take for something else than text."""
 OTHERS = tuple(str(_BIG + i) for i in range(30))
 _CANARY = 48611.25
 CHECK = "neighbors"
@@ -40,14 +40,14 @@ def loader_checks() -> Iterator[Check]:
 
 
 def _kept(table: Any) -> Ints:
-    """Records at each of three points: what the vault holds."""
+    """Number of records in the vault at each of three points."""
     universe = PrecomputedMetric(1.0 - np.eye(3), ids=["a", "b", "c"])
     demand = PrivateDemand.from_frame(universe, table, user="who")
     return total(_vault._open(demand), lambda block: np.bincount(block, minlength=3))
 
 
 def _one_more(name: str, quick: bool) -> Finding:
-    """All others keep theirs, whatever the user is called."""
+    """One more user, of any name, changes no record of others."""
     worst = 0
     ran = []
     rows = {"vertex": ["abc"[i % 3] for i in range(len(OTHERS))], "who": list(OTHERS)}
@@ -65,7 +65,7 @@ def _one_more(name: str, quick: bool) -> Finding:
 
 
 def _lines(name: str, quick: bool) -> Finding:
-    """A quote that one record leaves open is refused, and swallows no other record."""
+    """A record with an open quote is refused, and does not swallow other records."""
     swallowed = 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.csv"
@@ -89,7 +89,7 @@ class _Stopping:
         self.universe = universe
 
     def encode(self, records: Any) -> Any:
-        """Ends as Ctrl-C does."""
+        """Raise as Ctrl-C does."""
         kept = records.copy()
         if len(kept):
             raise KeyboardInterrupt
@@ -97,7 +97,7 @@ class _Stopping:
 
 
 def _interrupted(name: str, quick: bool) -> Finding:
-    """From the exception that the caller gets, no record can be reached."""
+    """No record is reachable from the exception that the caller gets."""
     box = EuclideanSpace([0], [1e5])
     demand = PrivateDemand(box, [[_CANARY]])
     found = "nothing"
@@ -118,7 +118,7 @@ def _interrupted(name: str, quick: bool) -> Finding:
 
 
 def _spilled(name: str, quick: bool) -> Finding:
-    """The folder is fresh, for this user alone, outside the working directory, and goes."""
+    """The folder is new, private, outside the working directory, and removed."""
     from metricdp.records.engines import spilling
 
     problems = []

@@ -1,4 +1,4 @@
-"""Everything that someone outside can see of a call."""
+"""Collects everything that an observer can see of a call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metricdp import progress
 from metricdp.audit.patch import patched
 
 Seen = dict[str, str | bytes]
-"""By channel: "pickle", "stderr", "log", …"""
+"""Observed content by channel: "pickle", "stderr", "log", …"""
 
 
 class _Terminal(io.StringIO):
@@ -29,7 +29,7 @@ class _Terminal(io.StringIO):
 
 
 class _EagerBar(tqdm):
-    """Bars that show their label and every step at once, and no times."""
+    """Progress bars that show label and steps without delay, and no times."""
 
     monitor_interval = 0
 
@@ -42,8 +42,8 @@ class _EagerBar(tqdm):
 
 
 def _tells(record: logging.LogRecord) -> bool:
-    """All but py4j's notes that Java objects of earlier checks are collected: they come at any
-    moment, and hold an object's number alone.
+    """Whether a log record counts: not py4j's notes on collected Java objects of earlier checks,
+    which come at any moment and contain only an object's number.
     """
     collected = record.getMessage().startswith(("Command to send: m\nd\n", "Answer received: !yv"))
     return not (record.name.startswith("py4j.") and collected)
@@ -51,7 +51,7 @@ def _tells(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def watched() -> Iterator[Seen]:
-    """Collect stdout, stderr (as a terminal), log records and warnings of this block."""
+    """Collect stdout, stderr (as a terminal), log records and warnings of a block."""
     seen: Seen = {}
     out = io.StringIO()
     err = _Terminal()
@@ -81,7 +81,7 @@ def watched() -> Iterator[Seen]:
 
 
 def forms(value: Any) -> Seen:
-    """A returned object in every form: text, pickle, JSON, its own arrays."""
+    """A returned object in all forms: text, pickle, JSON, its arrays."""
     seen: Seen = {"repr": repr(value), "str": str(value)}
     try:
         seen["pickle"] = pickle.dumps(value)
@@ -102,7 +102,7 @@ def forms(value: Any) -> Seen:
 
 
 def error_text(error: BaseException) -> str:
-    """Everything an exception shows: its text and that of all exceptions it leads to."""
+    """All text of an exception and of its chained exceptions."""
     parts = []
     seen = set()
     todo = [error]

@@ -1,4 +1,4 @@
-"""Replacing one piece of the running package for a while: an attribute, or a function."""
+"""Temporarily replaces an attribute or a function of the running package."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from unittest.mock import patch
 
 Noise = Callable[[Any, str, float, list[int]], list[int]]
 _MADE: dict[tuple[str, float], Any] = {}
-"""OpenDP's own measurements, made once for each scale."""
+"""OpenDP's measurements, cached by kind and scale."""
 
 
 def patched(owner: Any, name: str, value: Any) -> AbstractContextManager[Any]:
-    """An attribute that must exist has this value for a while."""
+    """Give an existing attribute another value in a block."""
     return patch.object(owner, name, value)
 
 
 @contextmanager
 def all_patched(places: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
-    """The same of several: owner, name and value of each."""
+    """Replace several attributes in a block, given as (owner, name, value)."""
     with ExitStack() as stack:
         for place in places:
             stack.enter_context(patched(*place))
@@ -30,9 +30,7 @@ def all_patched(places: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
 
 
 class _Answered:
-    """One of OpenDP's measurements, whose noise comes from `answer`; what it says of its privacy
-    stays its own.
-    """
+    """An OpenDP measurement whose noise comes from `answer`; its privacy map is the original."""
 
     def __init__(self, answer: Noise, real: Any, kind: str, scale: float) -> None:
         self.map = real.map
@@ -44,7 +42,7 @@ class _Answered:
 
 @contextmanager
 def noise_from(answer: Noise) -> Iterator[None]:
-    """Ask ``answer(measurement, kind, scale, values)`` for all noise in this block."""
+    """Let all noise in a block come from ``answer(measurement, kind, scale, values)``."""
     measurements = import_module("opendp.measurements")
 
     def maker(kind: str) -> Callable[..., _Answered]:
@@ -64,7 +62,7 @@ def noise_from(answer: Noise) -> Iterator[None]:
 
 @contextmanager
 def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Set a function of a module, there and wherever in the package it was imported to."""
+    """Replace a function of a module in a block, also in all modules that imported it."""
     before = getattr(owner, name)
     homes = [m for key, m in list(sys.modules.items()) if key.split(".")[0] == "metricdp"]
     named = ((m, known, there) for m in homes for known, there in list(vars(m).items()))

@@ -1,4 +1,4 @@
-"""What calls leave on arguments, metrics and caches must be equal to the byte for neighbors."""
+"""Digests of arguments, metrics and caches after a call, which must be equal for neighbors."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from metricdp.unique import Unique
 
 OURS = "metricdp"
 PRIVATE = ("metricdp.privacy._vault", "metricdp.audit")
-"""Where records live, and what looks at them."""
+"""Modules that hold records, or inspect them."""
 
 
 class _Among(dict[type, bool]):
-    """Whether types are of some kinds, remembered: an audit asks ten million times."""
+    """Cached ``issubclass`` for some kinds, as an audit asks ten million times."""
 
     def __init__(self, *kinds: type) -> None:
         self._kinds = kinds
@@ -38,12 +38,12 @@ _CONTAINERS = _Among(dict, list, set, WeakKeyDictionary)
 
 
 def state(*roots: Any) -> str:
-    """A digest of everything that public roots lead to, without private demand and budgets."""
+    """Digest of all objects reachable from public roots, without private demand and budgets."""
 
     digest = hashlib.sha256()
     seen = set[int]()
     todo = list(roots)
-    kept = []  # no number of an object may be used again while it is looked for
+    kept = []  # keeps objects alive, so that no id is reused meanwhile
     while todo:
         value = todo.pop()
         if _STILL[type(value)] or isinstance(value, Unique):
@@ -64,7 +64,7 @@ def state(*roots: Any) -> str:
 
 
 def parts(value: Any, everyone: bool = False) -> list[Any]:
-    """What an object leads to: of libraries' objects nothing, unless `everyone` is asked."""
+    """The objects that an object references; of other libraries' objects only if `everyone`."""
     kind = type(value)
     if kind not in _READ:
         _READ[kind] = next((read for known, read in _READERS if issubclass(kind, known)), None)
@@ -73,11 +73,11 @@ def parts(value: Any, everyone: bool = False) -> list[Any]:
 
 
 def _held(value: Any, everyone: bool) -> list[Any]:
-    """What an object of a class holds."""
+    """Attributes of an instance."""
     if hasattr(value, "func") and hasattr(value, "keywords"):
         return [value.func, value.args, value.keywords]
     if not everyone and not type(value).__module__.startswith(OURS):
-        return []  # trees of other libraries, locks: their bytes are not ours to compare
+        return []  # such as search trees and locks, whose bytes may differ
     names = [s for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ())]
     slots = [
         getattr(value, name) for name in names if not name.startswith("__") and hasattr(value, name)
@@ -94,11 +94,11 @@ _READERS: tuple[tuple[Any, Callable[[Any], list[Any]]], ...] = (
     (MethodType, lambda method: [method.__self__, method.__func__]),
 )
 _READ: dict[type, Callable[[Any], list[Any]] | None] = {}
-"""The reader of each class that was met, as an audit asks ten million times."""
+"""Cached reader of each class, as an audit asks ten million times."""
 
 
 def caches(universe: Any) -> Iterator[Any]:
-    """Containers of the package's modules in which a call could leave something."""
+    """Containers in the package's modules in which a call could store something."""
     for named, names in _globals(_size()):
         for value in map(named.get, names):
             if _CONTAINERS[type(value)]:
@@ -109,7 +109,7 @@ def caches(universe: Any) -> Iterator[Any]:
 
 @lru_cache(maxsize=1)
 def _modules(loaded: int) -> list[dict[str, Any]]:
-    """What the package's modules name, as of so many modules in the process."""
+    """Namespaces of the package's modules, cached by the number of loaded modules."""
     return [vars(sys.modules[name]) for name in sorted(sys.modules) if _ours(name)]
 
 
@@ -118,13 +118,13 @@ def _ours(name: str) -> bool:
 
 
 def _size() -> int:
-    """How many names the package's modules have: another number, and they are looked up anew."""
+    """Number of names in the package's modules, by which `_globals` is cached."""
     return sum(map(len, _modules(len(sys.modules))))
 
 
 @lru_cache(maxsize=1)
 def _globals(size: int) -> list[tuple[dict[str, Any], list[str]]]:
-    """Names in the package's modules that may hold values, looked up in every call."""
+    """Names in the package's modules that may hold values, cached by their number."""
     return [
         (named, sorted(name for name, value in named.items() if _variable(name, value)))
         for named in _modules(len(sys.modules))

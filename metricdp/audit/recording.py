@@ -1,8 +1,8 @@
-"""Recorded randomness: every draw of the real code gives what a script says, and its exact
-probability is kept.
+"""Recorded randomness: each random draw of the real code takes its value from a script, and its
+exact probability is recorded.
 
-It replaces OpenDP's measurements and the gate's selection; all else runs as it is. `scripts`
-enumerates all scripts, also where later draws depend on earlier ones.
+OpenDP's measurements and the gate's selection are replaced; all other code runs unchanged.
+`scripts` enumerates all scripts, also where later draws depend on earlier ones.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from metricdp.audit.patch import noise_from, patched
 from metricdp.privacy import gate
 
 FAR = 60
-"""Answers on tiny worlds are smaller: a value beyond it gives the worst ratio exactly."""
+"""Beyond all exact answers on tiny worlds, so that such an output attains the worst ratio."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw: kind and scale, hidden answer, number of scripts, which one, its probability."""
+    """One draw: kind, scale, exact answer, number of choices (`radix`), choice, log probability."""
 
     kind: str
     scale: float
@@ -40,37 +40,37 @@ class Draw:
 
 
 class Coins(tuple[int, ...]):
-    """An empty script, all of whose choices are drawn."""
+    """An empty script, whose choices are drawn at random by `coin`."""
 
     coin: Callable[[int], int]
 
 
 @dataclass
 class Recording:
-    """A script (0 or public coins beyond its end) and, after the run, the draws it answered."""
+    """A script of choices (beyond its end 0, or random ones) and the draws that it answered."""
 
     script: Sequence[int] = ()
     draws: list[Draw] = field(default_factory=list)
 
     @property
     def log_p(self) -> float:
-        """Log probability of all answers together."""
+        """Log probability of all choices together."""
         each = [draw.log_p for draw in self.draws]
         return -math.inf if -math.inf in each else math.fsum(each)
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """What was asked: kinds and lengths, the same on all demands or the length itself tells."""
+        """Kinds and lengths of all draws, which must be the same on all demands."""
         return tuple((d.kind, len(d.exact)) for d in self.draws)
 
     def choose(self, radix: int) -> int:
-        """The next choice of the script."""
+        """The next choice of the script, of `radix` possible ones."""
         if len(self.draws) < len(self.script):
             return self.script[len(self.draws)]
         return self.script.coin(radix) if isinstance(self.script, Coins) else 0
 
     def noise(self, real: Any, kind: str, scale: float, exact: Sequence[int]) -> list[int]:
-        """Answer a draw of noise: one of the `patterns` of this length."""
+        """Answer a draw of noise by one of the `patterns` of its length."""
         possible = patterns(len(exact))
         choice = min(self.choose(len(possible)), len(possible) - 1)
         log_pmf = distributions.log_laplace if kind == "laplace" else distributions.log_gaussian
@@ -79,7 +79,9 @@ class Recording:
         return [int(v) for v in possible[choice]]
 
     def selection(self, blocks: Iterable[Ints], eta: Fraction, distribution: str) -> int:
-        """Answer a selection: the candidate of that number, or the last with probability 0."""
+        """Answer a selection by the chosen candidate (the last, of probability 0, if there is
+        none).
+        """
         scores = np.concatenate([np.asarray(block) for block in blocks])
         choice = self.choose(len(scores))
         log_p = -math.inf
@@ -91,8 +93,8 @@ class Recording:
 
 @lru_cache(maxsize=64)
 def patterns(n: int) -> Ints:
-    """Outputs for n coordinates (n_patterns, n): every mix of far low and far high (n <= 3), and
-    one of ordinary size. For more, any two coordinates get all four combinations.
+    """Outputs for n coordinates (n_patterns, n): all combinations of far below and far above (for n
+    > 3, all four combinations of any two coordinates), and one of ordinary size.
     """
     at = np.arange(n)
     if n <= 3:
@@ -106,7 +108,7 @@ def patterns(n: int) -> Ints:
 
 @contextmanager
 def recorded(recording: Recording) -> Iterator[Recording]:
-    """Let all noise and all selections in this block come from the recording."""
+    """Let all noise and all selections in a block come from the recording."""
     with noise_from(recording.noise), patched(gate, "choose", recording.selection):
         yield recording
 
@@ -114,7 +116,7 @@ def recorded(recording: Recording) -> Iterator[Recording]:
 def scripts(
     run: Callable[[Sequence[int]], Recording], limit: int = 10**6
 ) -> Iterator[tuple[int, ...]]:
-    """All scripts in order, or `limit` different ones by public coins."""
+    """All scripts in order or, if there are more than `limit`, at most that many random ones."""
     found: list[tuple[int, ...]] = []
     script: list[int] = []
     while len(found) <= limit:

@@ -1,4 +1,4 @@
-"""What an audit found: rows of one table, as text and as JSON."""
+"""Findings of an audit, and its report as text and as JSON."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from metricdp.columns import aligned
 from metricdp.provenance import package_facts
 
 REFUTED = 1 + 1e-9
-"""Multiple of a claim from which on a finding refutes it."""
+"""A finding above this multiple of the claim refutes it."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One mechanism under one check.
+    """The finding of one check about one mechanism.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Finding:
     passed : bool
     seconds : float
     excess : float
-        How far beyond the claim, as a multiple of it; infinite for what no claim allows. For
+        The finding as a multiple of the claim; infinite for what no claim allows. For
         choosing the strongest evidence.
     skipped : bool
         It could not run: `found` says what it needs.
@@ -57,20 +57,20 @@ class Finding:
 def weighed(
     name: str, claim: str, found: str, check: str, share: float, blind: bool = False
 ) -> Finding:
-    """A finding by the share of its claim: at most 1, and not so little that the check is blind."""
+    """A finding that passes if it uses at most a `share` of 1 of its claim and is not `blind`."""
     finding = f"{found}, too blind" if blind else found
     return Finding(name, claim, finding, check, share <= REFUTED and not blind, excess=share)
 
 
 def refuted(name: str, claim: str, found: str, check: str, wrong: bool) -> Finding:
-    """A finding of what no claim allows, or of nothing."""
+    """A finding that passes unless something `wrong` was found, which no claim allows."""
     return weighed(name, claim, found, check, math.inf if wrong else 0.0)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One row of the table to be: its name, whether it is in the short form too, and how to run it
-    (True: the short way), or, of a mutant, only until it is refuted.
+    """A check: its name, whether it is `essential` (part of the short form), how to run it (True:
+    in the short form), and how to run it on a mutant, until that is refuted.
 
     Examples
     --------
@@ -87,20 +87,20 @@ class Check:
 
     @classmethod
     def of(cls, name: str, essential: bool, run: Callable[..., Finding], *given: Any) -> Check:
-        """A check that is given its own name and what is given before it is given how to run."""
+        """A check that calls ``run(name, *given, quick)``."""
         return cls(name, essential, partial(run, name, *given))
 
     @classmethod
     def until(cls, name: str, essential: bool, run: Callable[..., Finding], *given: Any) -> Check:
-        """The same, of a function that also learns when to stop: ``enough=`` of an excess."""
+        """A check whose `run` also has an argument ``enough=``, the excess at which it may stop."""
         refute = partial(run, name, *given, True, enough=REFUTED)
         return cls(name, essential, partial(run, name, *given), refute)
 
 
 @dataclass(frozen=True)
 class Catch:
-    """One planted bug, and the strongest finding against it (None: it was not caught, or `skipped`,
-    as checks that should catch it could not run; `note` may say why).
+    """A mutant, and the strongest finding against it: None if it was not caught, or was `skipped`
+    as the checks that should catch it could not run (`note` may tell why).
 
     Examples
     --------
@@ -119,13 +119,13 @@ class Catch:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Text columns, aligned, the head underlined."""
+    """Aligned text columns below an underlined header."""
     first, *others = aligned([head, *rows], range(len(head)))
     return "\n".join([first, "-" * max(map(len, [first, *others])), *others])
 
 
 def as_text(findings: Sequence[Finding], catches: Sequence[Catch], seconds: float) -> str:
-    """The whole report for people: mechanisms, planted bugs, what failed once more, totals."""
+    """The report as text: mechanisms, planted bugs, a list of failures, totals."""
     parts = []
     if findings:
         rows = ([f.mechanism, f.claim, f.found, f.check, *_verdict(f)] for f in findings)
@@ -154,7 +154,7 @@ def _catch_row(catch: Catch) -> list[str]:
 
 
 def summary(findings: Sequence[Finding], catches: Sequence[Catch], seconds: float) -> str:
-    """The last line: how many passed and how many planted bugs were caught."""
+    """The last line: numbers of passed checks and of caught bugs."""
     passed = sum(f.passed and not f.skipped for f in findings)
     caught = sum(c.evidence is not None for c in catches)
     missing = [sum(f.skipped for f in findings), sum(c.skipped for c in catches)]
@@ -173,7 +173,7 @@ def clean(findings: Sequence[Finding], catches: Sequence[Catch]) -> bool:
 def as_json(
     findings: Sequence[Finding], catches: Sequence[Catch], seconds: float, scope: str = "whole"
 ) -> str:
-    """The same for programs; `scope` says how much was run."""
+    """The report as JSON; `scope`: a text that states which part of the audit was run."""
     report = {
         "passed": clean(findings, catches),
         "package": package_facts(),

@@ -1,4 +1,4 @@
-"""Running checks, on the package as it is and with each bug planted."""
+"""Runs all checks, on the unchanged package and with each mutant."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from metricdp.errors import MissingExtraError
 from metricdp.progress import progress
 
 _WORTH_A_PROCESS = 20
-"""Checks for each process at least: one takes some seconds to begin."""
+"""Least number of checks for each process, as starting one takes some seconds."""
 SCRIPTS = 40
-"""Most small cases of the short form that need not reach a share of their claim."""
+"""Most scripts, in the short form, of cases that need not reach a share of their claim."""
 
 
 def cases() -> Iterator[Case]:
@@ -41,7 +41,7 @@ def cases() -> Iterator[Case]:
 
 
 def checks() -> Iterator[Check]:
-    """All checks there are, in the table's order."""
+    """All checks, in the order of the report."""
     from metricdp.audit.replay import replay_checks
 
     yield from replay_checks()
@@ -60,7 +60,7 @@ def _examined(case: Case, short: Case, quick: bool) -> Finding:
 
 
 def perform(check: Check, quick: bool, refute: bool = False) -> Finding:
-    """Run one check; one that breaks down has failed, one that misses a package is skipped."""
+    """Run one check: it fails if it raises, and is skipped if it lacks a package."""
     start = time.perf_counter()
     try:
         finding = check.refute() if refute and check.refute else check.run(quick)
@@ -74,16 +74,16 @@ def perform(check: Check, quick: bool, refute: bool = False) -> Finding:
 
 
 def needs(error: ImportError) -> str:
-    """What a check or a bug would need to run."""
+    """A text that names the missing package or extra."""
     if isinstance(error, MissingExtraError):
         return f"skipped, needs the extra {error.extra}"
     return f"skipped, needs {(error.name or str(error)).split('.')[0]}"
 
 
 def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
-    """Plant one mutant and run the checks that should catch it, with few samples and in the short
-    form until one does; if none has, each once more, whole. A check that breaks down, or finds too
-    little, has caught nothing, and the note says what it found.
+    """Plant one mutant and run the checks that should catch it in the short form: if `quick`, until
+    one refutes it, and then in the full form if none has. A check that raises, or finds too little,
+    has not caught it; the note tells what it found.
     """
     start = time.perf_counter()
     by_name = {check.name: check for check in known}
@@ -117,7 +117,7 @@ def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
 
 @cache
 def _here() -> tuple[list[Check], list[planted.Bug]]:
-    """All checks and all bugs, in the same order in every process that shares the work."""
+    """All checks and all mutants, in the same order in every process."""
     return list(checks()), list(planted.bugs())
 
 
@@ -138,11 +138,11 @@ def audit(
     Parameters
     ----------
     quick : bool
-        The short form: the checks that matter most, with fewer samples.
+        The short form: only essential checks, with fewer samples.
     only : str
-        Run only what has this in its name, in either part.
+        Run only checks and mutants with this text in their names.
     processes : int
-        How many share the work, at most. Findings are in the same order, whatever their number.
+        Most processes to use. The order of findings does not depend on it.
 
     Returns
     -------
@@ -163,14 +163,14 @@ def audit(
         partial(_perform_number, i, quick) for i in chosen if known[i].essential or not quick
     ]
     n = len(work)
-    meant = (i for i, b in enumerate(bugs) if part in b.name.lower())
-    work += [partial(_catch_number, i, quick) for i in meant]
+    mutants = (i for i, b in enumerate(bugs) if part in b.name.lower())
+    work += [partial(_catch_number, i, quick) for i in mutants]
     results = list(_done(work, min(processes, len(work) // _WORTH_A_PROCESS)))
     return results[:n], results[n:]
 
 
 def _done(work: list[Any], processes: int) -> Iterator[Any]:
-    """The results of all steps, in their order."""
+    """The results of all steps, in order."""
     if processes <= 1:
         for step in progress(work, label="audit", unit="check"):
             yield step()

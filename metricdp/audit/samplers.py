@@ -35,7 +35,7 @@ CHECK = "sampler's distribution"
 FACTORS = (0.7, 1.3)
 _CELLS = 40
 _LEAST = 10.0
-"""Cells for integers, and the least expected draws of a cell: rarer outcomes are merged."""
+"""Number of cells for integers, and least expected draws of a cell: rarer outcomes are merged."""
 
 
 def p_value(counts: Ints, probabilities: Floats) -> float:
@@ -46,7 +46,9 @@ def p_value(counts: Ints, probabilities: Floats) -> float:
     rare = expected < _LEAST
     observed = np.r_[counts[~rare], counts[rare].sum()]
     wanted = np.r_[expected[~rare], expected[rare].sum()]
-    if wanted[-1] < _LEAST:  # all rare outcomes are still too rare: they join the rarest other
+    if (
+        wanted[-1] < _LEAST
+    ):  # all rare outcomes together are too rare: merge them with the rarest other
         at = int(np.argmin(np.where(wanted[:-1] > 0, wanted[:-1], np.inf)))
         observed[at], wanted[at] = observed[at] + observed[-1], wanted[at] + wanted[-1]
         observed, wanted = observed[:-1], wanted[:-1]
@@ -56,22 +58,21 @@ def p_value(counts: Ints, probabilities: Floats) -> float:
 
 
 def agreement(one: Ints, other: Ints) -> float:
-    """Chi-square p-value that two samples, given by counts of the same outcomes, have one
-    distribution."""
+    """Chi-square p-value that two samples, given by counts of outcomes, have one distribution."""
     often = one + other >= 4 * _LEAST
     both = np.array([[*sample[often], sample[~often].sum()] for sample in (one, other)])
     return float(chi2_contingency(both[:, both.sum(axis=0) > 0]).pvalue)
 
 
 def cells(log_pmf: Callable[[NDArray[Any], float], Floats], scale: float) -> tuple[Ints, Ints]:
-    """Integers that noise may give, and a cell for each, about equally likely."""
+    """Possible integers of noise, and a cell for each, of about equal probability."""
     z = np.arange(-math.ceil(45 * scale) - 5, math.ceil(45 * scale) + 6)
     below = np.cumsum(np.exp(log_pmf(z, scale))) - np.exp(log_pmf(z, scale)) / 2
     return z, np.minimum((below * _CELLS).astype(np.int64), _CELLS - 1)
 
 
 def noise_p_values(noise: Ints, log_pmf: Callable[..., Floats], scale: float) -> list[float]:
-    """p-values of integer noise under its distribution at `scale`, and at both wrong scales."""
+    """p-values of integer noise for its distribution at `scale`, and at both wrong scales."""
     found = []
     for factor in (1.0, *FACTORS):
         z, cell = cells(log_pmf, scale * factor)
@@ -83,7 +84,7 @@ def noise_p_values(noise: Ints, log_pmf: Callable[..., Floats], scale: float) ->
 
 
 def judged(name: str, claim: str, p_values: list[float], n_draws: int) -> Finding:
-    """The right distribution must be accepted, and all others rejected."""
+    """A finding that passes if the right distribution is accepted and all others are rejected."""
     right, *wrong = p_values
     found = f"p = {right:.2g}; 30 % off: p ≤ {max(wrong):.0e}" if wrong else f"p = {right:.2g}"
     excess = math.inf if right < ALARM else 0.0
@@ -92,7 +93,7 @@ def judged(name: str, claim: str, p_values: list[float], n_draws: int) -> Findin
 
 
 def noise(name: str, kind: str, epsilon: Fraction, quick: bool) -> Finding:
-    """Noise as it comes out of the gate, against the scale on the receipt."""
+    """Noise of the gate's answers against the scale on the receipt."""
     n = 20_000 if quick else 100_000
     universe = EuclideanMetric(np.arange(n, dtype=float)[:, None])
     demand = PrivateDemand(universe, np.arange(n))
@@ -114,14 +115,14 @@ CONTESTS = {
 
 
 def chosen(scores: Ints, eta: Fraction, distribution: str, n: int) -> Ints:
-    """How often each candidate wins n selections by the real `choose`, in two blocks."""
+    """Number of wins of each candidate in n selections by the real `choose`, in two blocks."""
     half = len(scores) // 2
     blocks = [scores[:half], scores[half:]]
     return np.bincount([choose(blocks, eta, distribution) for _ in range(n)], minlength=len(scores))  # type: ignore[arg-type]
 
 
 def selection(name: str, distribution: str, contest: str, quick: bool) -> Finding:
-    """Real selections against the exact distribution; the wrong distributions have eta 30 % off."""
+    """Real selections against the exact distribution, and against those with eta 30 % off."""
     scores, eta = CONTESTS[contest]
     n = 20_000 if quick else 10**6 if contest == "five candidates" else 200_000
     counts = chosen(scores, eta, distribution, n)
@@ -132,7 +133,7 @@ def selection(name: str, distribution: str, contest: str, quick: bool) -> Findin
 
 
 def against_opendp(name: str, distribution: str, quick: bool) -> Finding:
-    """Real selections and OpenDP's noisy maximum: the same distribution."""
+    """Real selections against OpenDP's noisy maximum."""
     enable_features("contrib")
     scores, eta = CONTESTS["five candidates"]
     theirs_of = (
@@ -149,7 +150,7 @@ def against_opendp(name: str, distribution: str, quick: bool) -> Finding:
 
 
 def contributions(name: str, quick: bool) -> Finding:
-    """What is kept of users with four records, two kept: all six pairs equally likely."""
+    """Two records kept of each user's four: all six pairs must be equally likely."""
     n = 40_000 if quick else 100_000
     universe = EuclideanMetric(np.arange(4 * n, dtype=float)[:, None])
     demand = PrivateDemand(

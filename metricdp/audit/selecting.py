@@ -1,5 +1,6 @@
-"""Selections under their exact distributions: alone, from a zCDP accountant, and sets that
-cover."""
+"""Cases of selections under their exact distributions: single, from a zCDP accountant, and covering
+loops.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ from metricdp.privacy import (
 from metricdp.records.engines import Tally
 
 LARGE = Fraction(5)
-"""For selections: so large that few records come close to the worst demand of all."""
+"""Epsilon so large that demands of few records come close to the worst one."""
 MUCH = partial(Cost.of, LARGE)
 RHO_BUDGET = (Fraction(6), Fraction(1, 100))
 SPENT = "selections until a zCDP accountant is spent"
@@ -76,12 +77,12 @@ def _selections() -> Iterator[Case]:
 
 @cache
 def _each(times: int) -> Fraction:
-    """What each of so many selections from the accountant may spend."""
+    """Epsilon of each of a number of selections from the accountant."""
     return selection_epsilon(Cost.zcdp(*RHO_BUDGET), times)
 
 
 def _zcdp_cases() -> Iterator[Case]:
-    """Selections by one zCDP accountant: all answers together, each chosen by those before."""
+    """Adaptive selections charged to one zCDP accountant, judged together."""
     cost = Cost.zcdp(*RHO_BUDGET)
     two = worlds()["two points"]
     coverage = partial(CoverageQuery, two.universe, 0)
@@ -116,7 +117,7 @@ def _zcdp_cases() -> Iterator[Case]:
 
 
 def _until_refused(ask: Callable[[], Any]) -> list[Any]:
-    """All answers for one budget, and what is said where it is spent."""
+    """All answers until the budget is spent, and the message of the refusal."""
     answers: list[Any] = []
     while True:
         try:
@@ -126,7 +127,7 @@ def _until_refused(ask: Callable[[], Any]) -> list[Any]:
 
 
 def _covers() -> Iterator[Case]:
-    """Covering loops of few rounds; `metricdp.audit.covering` has the long ones."""
+    """Covering loops of few rounds (long ones: `metricdp.audit.covering`)."""
 
     every = worlds()
     for name in ("two points", "three points", "a path"):
@@ -153,11 +154,11 @@ def _covers() -> Iterator[Case]:
 
 
 SMALL = Fraction(1, 100)
-"""Large, so that few records are nearly the worst demand; small, so that selection is a coin."""
+"""Epsilon so small that a selection is nearly uniform."""
 
 
 def _single() -> Iterator[Case]:
-    """A path of four vertices where one record can be the worst of all: at one end."""
+    """Queries on a path of four vertices, where one record at an end attains the sensitivity."""
     world = worlds()["a path"]
     path = world.universe
     between = partial(SwapQuery, path, candidates=[0, 3])
@@ -184,7 +185,7 @@ def _searches() -> Iterator[Case]:
     world = worlds()["a path"]
 
     def after_a_swap(demand: PrivateDemand, ledger: Ledger) -> Any:
-        """The sums of the first selection, which is a coin, are repaired for the second."""
+        """The second selection uses sums updated after the first, which is nearly uniform."""
         budget = ledger.charge(LARGE + SMALL)
         query = SwapQuery(world.universe, [1])
         index, first = select(demand, query, SMALL, budget)
@@ -200,16 +201,16 @@ def _searches() -> Iterator[Case]:
 
 CHECK = "score by score"
 FAR = 671_088_640.0
-"""Of 2^63 costs of this size one more is too many: 13,743,895,347 fit into int64."""
+"""A cost so large that the sum of 13,743,895,347 records' costs is the last to fit int64."""
 
 
 def saturation_checks() -> Iterator[Check]:
-    """The check."""
+    """The check of saturated scores."""
     yield Check.of("swaps of very many records", True, _swaps)
 
 
 def _swaps(name: str, quick: bool) -> Finding:
-    """No score may move by more than the query says, and none may wrap."""
+    """No score may change by more than the sensitivity, and none may overflow."""
     universe = PrecomputedMetric([[0.0, FAR, FAR], [FAR, 0.0, FAR], [FAR, FAR, 0.0]])
     query = SwapQuery(universe, [1])
     claim = query.sensitivity("add-remove", 1)
@@ -221,5 +222,4 @@ def _swaps(name: str, quick: bool) -> Finding:
         if max(*one, *more) > 0:
             worst = max(worst, *one, *more)
     share = worst / claim if claim else math.inf
-    said = f"a score moves by {claim:,} at most"
-    return weighed(name, said, f"{worst:,}", CHECK, share)
+    return weighed(name, f"a score moves by {claim:,} at most", f"{worst:,}", CHECK, share)

@@ -1,4 +1,4 @@
-"""Tiny universes, all their small demands, and which of them are neighbors."""
+"""Tiny universes, all their small demands, and all pairs of neighbors among them."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from metricdp.privacy.scores import SelectionQuery
 from metricdp.releases import Neighboring
 
 Demand = tuple[tuple[int, ...], ...]
-"""Users in order, each with the points of their records."""
+"""A tuple of users, each a tuple of the indices of their records' places."""
 EPSILON = Fraction(7, 10)
-"""Of counts and of methods."""
+"""Price of counts and of methods."""
 PRICE = partial(Cost.of, EPSILON)
 RELATIONS: tuple[Neighboring, ...] = ("add-remove", "replace-one")
 FORMS = tuple(itertools.product(RELATIONS, (None, 2)))
-"""Of most queries: a relation, and how many records of a user are kept (None: of no users)."""
+"""Relation, and records kept of each user (None: records are protected), of most cases."""
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A public universe and the few places where demand may be."""
+    """A public universe, and the few places where records may be."""
 
     name: str
     universe: Any
@@ -56,7 +56,7 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """A partition by a list of labels, one a point of a finite universe."""
+    """A partition of a finite universe, by the label of each point."""
 
     universe: Any
     labels: tuple[int, ...]
@@ -80,13 +80,14 @@ class UnitCells:
 
 
 def finest(universe: Any) -> Labels:
-    """Every point a part of its own."""
+    """The partition with one part for each point."""
     return Labels(universe, tuple(range(len(universe))), len(universe))
 
 
 @contextmanager
 def small_nets() -> Iterator[None]:
-    """Let few points cover boxes in this block: nets are public, and their size is not audited."""
+    """Use few points for nets of boxes in a block: nets are public, and their size is not audited.
+    """
     nets = (question, "NET_POINTS"), (quadtree_release, "POINTS")
     cells = (halved, "MOST_CELLS"), (rounds, "MOST")
     with all_patched((module, name, 24) for module, name in nets + cells):
@@ -116,7 +117,7 @@ def worlds() -> dict[str, World]:
 def demands(
     n_places: int, n_users: int, most_records: int = 1, most_in_all: float = math.inf
 ) -> list[Demand]:
-    """Every demand of up to `n_users` users with 1 to `most_records` records each."""
+    """All demands of up to `n_users` users with 1 to `most_records` records each."""
     kinds = kinds_of_users(n_places, range(1, most_records + 1))
     chosen = itertools.combinations_with_replacement
     every = (d for size in range(n_users + 1) for d in chosen(kinds, size))
@@ -124,13 +125,13 @@ def demands(
 
 
 def kinds_of_users(n_places: int, sizes: Iterable[int]) -> list[tuple[int, ...]]:
-    """All users with such numbers of records, by the places of these."""
+    """All multisets of places for users with these numbers of records."""
     chosen = itertools.combinations_with_replacement
     return [kind for size in sizes for kind in chosen(range(n_places), size)]
 
 
 def neighbors(one: Demand, other: Demand, relation: Neighboring) -> bool:
-    """Whether two demands differ by one user more, or by one exchanged."""
+    """Whether two demands differ by one added, or one exchanged user."""
     small, large = sorted((one, other), key=len)
     rest = list(large)
     missing = 0
@@ -153,7 +154,7 @@ def neighboring_pairs(
 
 
 def coins(demand: Demand, m: int) -> list[tuple[int, ...]]:
-    """Coins of contribution bounding: for each choice of m records a user, ranks for it."""
+    """All outcomes of contribution bounding, as ranks of records that make it keep each choice."""
     first = itertools.accumulate([0, *map(len, demand)])
     users = [range(start, start + len(user)) for start, user in zip(first, demand)]
     kept_of = (itertools.combinations(user, min(m, len(user))) for user in users)
@@ -167,7 +168,7 @@ def coins(demand: Demand, m: int) -> list[tuple[int, ...]]:
 
 
 def small_demands(world: World, m: int | None) -> list[Demand]:
-    """Demands that tell the sensitivities apart: three records, or two users of unequal size."""
+    """Demands that distinguish sensitivities: three records, or two users of unequal size."""
     if m is None:
         return demands(len(world.places), 3)
     if len(world.places) == 2:
@@ -176,15 +177,15 @@ def small_demands(world: World, m: int | None) -> list[Demand]:
 
 
 def asked(query: Any, price: Callable[[], Cost], demand: PrivateDemand, ledger: Ledger) -> Any:
-    """One question, paid by a ledger. What makes the query, in its place, runs in the call, as the
-    price does: mutants may be in either.
+    """The answer to one query, charged to a ledger. The query, if it is a function, and the price
+    are evaluated within the call, as either may contain a mutant.
     """
     cost = price()
     return answered(query, cost, demand, ledger.charge(cost))
 
 
 def answered(query: Any, cost: Cost, demand: PrivateDemand, budget: Any) -> Any:
-    """One question at a price, by its own way through the gate."""
+    """The answer to one query at a price, by the gate's function for its kind."""
     query = query() if callable(query) else query
     if isinstance(query, CoverQuery):
         return cover(demand, query, cost, budget)
@@ -201,15 +202,15 @@ def counted(demand: PrivateDemand, ledger: Ledger) -> Any:
 
 
 def in_parts(query: Any, demand: PrivateDemand, ledger: Ledger) -> Any:
-    """The same question about each point's records."""
+    """The answers to one query about the records of each point."""
     parts = split(demand, finest(demand.universe), EPSILON, ledger)
     return [answered(query, PRICE(), part, budget) for part, budget in parts]
 
 
 def emptiness(demand: Any, epsilon: Fraction, budget: Any) -> int:
-    """Randomized response to "is anyone here?": one record more turns its whole epsilon."""
+    """Randomized response to "is there a record?", whose privacy loss is exactly epsilon."""
     budget.draw(epsilon)
     empty = len(_vault._open(demand)) == 0
-    choose = vars(gate)["choose"]  # as the gate names it: that is what a recording replaces
+    choose = vars(gate)["choose"]  # by its name in the gate, which recordings replace
     scores = [np.array([empty, not empty], dtype=np.int64)]
     return int(choose(scores, epsilon, "exponential mechanism"))

@@ -1,18 +1,19 @@
-"""Several holders, one release: nobody sees all records, and nobody sees one holder's counts.
+"""Federated release: one release of the records of several holders, by secure aggregation. Nobody
+sees all records, and nobody sees the counts of one holder.
 
 ::
 
-    Coordinator.invite ─► invitation, the same for all ─► Holder.answer, at each ─► answer under a
-    mask ─► Coordinator.collect: their sum ─► the next round's invitation, or the release
+    Coordinator.invite ─► invitation, the same for all ─► Holder.answer, at each ─► masked answers
+    ─► Coordinator.collect: their sum ─► the next round's invitation, or the release
 
-What goes to and fro is bytes, so files, mail and HTTP will do. An invitation holds public values
-alone: the method, its options, the price, who takes part and the noisy sums of the rounds so far.
-From these every holder works out by itself what the method asks in this round, checks that all
-others were asked the same, and answers that. Nobody can ask for anything else.
+Messages are bytes, to be sent as files, by mail or HTTP. An invitation contains only public values:
+the method, its options, the price, the participants, and the noisy sums of earlier rounds. From
+these each holder computes the method's query of this round, checks that all others were invited to
+the same, and answers it. Nobody can ask for anything else.
 
-**Privacy.** The release is epsilon-DP, or with a delta rho-zCDP and so (epsilon, delta)-DP, for
-everybody with limited computing power, the coordinator and up to `colluding` holders together
-included; these follow the protocol, whatever else they compute (proof P17, THREATS.md).
+**Privacy.** The release is epsilon-DP or, with a delta, rho-zCDP and so (epsilon, delta)-DP,
+against computationally bounded adversaries, including the coordinator together with up to
+`colluding` holders. These are honest but curious: they follow the protocol (proof P17, THREATS.md).
 
 It needs the extra ``federated`` (cryptography). Names are loaded on first use.
 

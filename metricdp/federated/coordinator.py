@@ -1,4 +1,4 @@
-"""One who invites holders, adds up what they send, and has the release: nothing private."""
+"""The coordinator of a federated release: invites holders and adds up their masked answers."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ TRUST = (
 
 
 class Coordinator:
-    """Who invites several holders to one release.
+    """Coordinates one release of several holders. It holds nothing private.
 
     Parameters
     ----------
     universe : Metric or EuclideanSpace
-        The same for all.
+        The same for all holders.
     holders : iterable of bytes
-        Their cards (`Holder.card`): 2 to 1,024.
+        Cards of 2 to 1,024 holders (`Holder.card`).
     epsilon, delta : number
-        Of the release, for each holder's ledger. With a delta noise is Gaussian, else Laplace.
+        Price of the release on each holder's ledger. Noise is Gaussian with a delta, else Laplace.
     colluding : int
-        c: how many holders may tell theirs to others. With 1, no holder learns more than outsiders
-        do, and the noise is n / (n - 1) times as large in variance as that of a central release.
+        Number c of holders that may collude, of n. With 1, no holder learns more than an outsider,
+        and the noise has n / (n - 1) times the variance of that of a central release.
     method : str or Method
-        One that asks for counts alone: ``"partition"``, also in a box of up to three dimensions,
-        or ``"hst"``.
+        One that uses counts only: ``"partition"``, also in a box of up to three dimensions, or
+        ``"hst"``.
     unit : {"record", "user"}
     max_contributions : int
         Most records of a user at one holder.
@@ -126,46 +126,46 @@ class Coordinator:
 
     @property
     def release(self) -> Release | None:
-        """What all rounds together tell; None before the last."""
+        """The release, after the last round; None before."""
         return self._release
 
     @property
     def round(self) -> int:
-        """Number of the round that is asked, or of the last one."""
+        """Number of the current round, from 1."""
         return self._asked.round
 
     @property
     def names(self) -> list[str]:
-        """Of those that are asked now."""
+        """Names of the holders in the current round."""
         return [self._asked.holders[i].name for i in self._asked.present]
 
     def invite(self) -> bytes:
-        """The invitation to this round, the same for all holders and at each call: public."""
+        """The invitation to the current round: public, and the same for all holders and calls."""
         return self._asked.signed(self._keys)
 
     def again(self, without: Sequence[str] = ()) -> bytes:
-        """Ask for this round once more, where a holder has lost its answer: with new masks and
-        noise, and each ledger that has paid for it pays once more.
+        """Repeat the current round, with new masks and noise, if a holder has lost its answer.
+        Ledgers that were charged for it are charged again.
 
         Parameters
         ----------
         without : sequence of str
-            Names of holders who are gone, in the first round alone: later ones go on from counts of
-            their records too.
+            Names of holders who left; in the first round only, as later rounds depend on their
+            records.
 
         Raises
         ------
         InputError
-            There is no such name; too few are left; it is too late.
+            Unknown names, too few holders left, or not the first round.
         """
         gone = set(listed(without, "without"))
         if gone - set(self.names):
-            raise InputError(f"those who are asked are {', '.join(self.names)}")
+            raise InputError(f"without= must name holders among {', '.join(self.names)}")
         asked = self._asked
         if gone and asked.past:
             raise InputError(
-                "holders can be left out in the first round alone, as the sums of earlier rounds "
-                "hold their records: begin another release"
+                "holders can be left out in the first round only, as the sums of earlier rounds "
+                "count their records: begin another release"
             )
         present = tuple(i for i in asked.present if asked.holders[i].name not in gone)
         if len(present) < 2 or len(present) <= self._agreement.colluding:
@@ -174,18 +174,17 @@ class Coordinator:
         return self.invite()
 
     def collect(self, answers: Iterable[bytes]) -> Release | None:
-        """Add up one round's answers: those of all who were asked, each once, in any order.
+        """Add up the answers of one round: one of each invited holder, in any order.
 
         Returns
         -------
         Release or None
-            The release, after the last round; else `invite` goes on.
+            The release, after the last round; before, None: `invite` to the next one.
 
         Raises
         ------
         InputError
-            An answer is damaged, of another round or twice here; some are missing. Nothing has
-            changed.
+            An answer is damaged, of another round, duplicate or missing. Nothing has changed.
 
         Examples
         --------
@@ -202,11 +201,11 @@ class Coordinator:
         asked, course = self._asked, Course.of(self._universe, self._agreement)
         step = course.at(asked.past)
         if step.asked is None:
-            raise InputError("all rounds are over: the release is there")
+            raise InputError("all rounds are over: see .release")
         found = [Answer.parsed(answer, asked) for answer in listed(answers, "answers")]
         who = [answer.holder for answer in found]
         if len(set(who)) < len(who):
-            raise InputError("an answer is here twice: each holder's counts once")
+            raise InputError("two answers are of the same holder")
         missing = [asked.holders[i].name for i in asked.present if i not in who]
         if missing:
             raise InputError(f"no answer yet by {', '.join(missing)}")
@@ -224,45 +223,45 @@ class Coordinator:
         return self._release
 
     def _finish(self) -> None:
-        """Take over the release, once the method asks no more."""
+        """Store the release, once the method has no further query."""
         course = Course.of(self._universe, self._agreement)
         outcome = course.at(self._asked.past).outcome
         if outcome is not None:
             outcome.receipt = course.receipt()
-            self._release = attest(outcome, self._made())
+            self._release = attest(outcome, self._provenance())
 
-    def _made(self) -> Provenance:
+    def _provenance(self) -> Provenance:
         agreed = self._agreement
         n, c = agreed.holders, agreed.colluding
         whole = ""
         if agreed.unit == "user":
             whole = ": a user as a whole where ids of users at different holders are disjoint"
-        said = TRUST.format(c=c, n=n, m=n - c, unit=agreed.unit, whole=whole)
+        trust = TRUST.format(c=c, n=n, m=n - c, unit=agreed.unit, whole=whole)
         asked = {"epsilon": agreed.epsilon, "delta": agreed.delta, "holders": n}
         facts = circumstances(
             {**asked, "colluding": c, "seed": agreed.seed},
             agreed.method,
             call="federated",
             model="federated",
-            trust=said,
+            trust=trust,
             max_contributions=agreed.max_contributions,
         )
         return Provenance(facts, PublicUniverse(self._universe))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write what `open` goes on from, whole or not at all, for its owner alone."""
+        """Write the state for `open` to a private file, atomically."""
         record = {"format": _FORMAT, **self._keys.to_dict()}
         with durable_file(Path(os.path.realpath(file_path(path, "path")))) as file:
             file.write(json.dumps(record).encode() + b"\n" + self.invite())
 
     @classmethod
     def open(cls, path: str | PathLike[str], universe: Metric | EuclideanSpace) -> Coordinator:
-        """The coordinator of a file.
+        """The coordinator saved in a file.
 
         Raises
         ------
         InputError
-            It is none, damaged, or of another universe.
+            The file is not one, damaged, or of another universe.
         """
         first, _, message = file_path(path, "path").read_bytes().partition(b"\n")
         keys = None
@@ -296,12 +295,12 @@ def run(
     seed: int = 0,
     rng: Coins | None = None,
 ) -> Release:
-    """One release of several holders in one process: to try out what it costs, and for tests.
+    """One release of several holders in one process, for experiments and tests.
 
     Parameters
     ----------
     universe : Metric or EuclideanSpace
-        That of all holders' demand.
+        The universe of all holders' demand.
     holders : iterable of Holder
     epsilon, delta, colluding, method, records_hint, seed, rng
         As `Coordinator`.

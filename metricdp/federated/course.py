@@ -1,4 +1,4 @@
-"""What was agreed and what the method asks next, computed by everybody from public values."""
+"""The agreed terms and the method's next query, which each party computes from public values."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from metricdp.running.attesting import PublicUniverse
 _KEPT = IdentityCache()
 _PLAIN = ("holders", "colluding", "unit", "max_contributions", "seed")
 _POINTS = 1 << 12
-"""Of a box, by whose parts partitions of it are distinguished."""
+"""Points of a box whose parts distinguish its partitions in a fingerprint."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The public terms of one release by several holders; `max_contributions` is for one holder."""
+    """The public terms of a federated release; `max_contributions` applies to each holder."""
 
     method: Method
     epsilon: Fraction
@@ -53,22 +53,22 @@ class Agreement:
     def __post_init__(self) -> None:
         if not self.method.adds_up:
             raise InputError(
-                f"the method {self.method.name} asks for more here than counts of all records, or "
-                f"for a number of centers: several holders answer partition and hst, and partition "
-                f"in a box of up to three dimensions"
+                f"the method {self.method.name} needs more here than counts of all records: "
+                f"several holders answer partition and hst, and partition in a box of up to three "
+                f"dimensions"
             )
         count(self.colluding, "colluding", 0, self.holders - 1, "fewer than there are holders")
 
     @cached_property
     def cost(self) -> Cost:
-        """Of the whole release: in rho where there is a delta."""
+        """Price of the whole release, in rho if there is a delta."""
         if not self.delta:
             return Cost.of(self.epsilon)
         return Cost.zcdp(self.epsilon, self.delta)
 
     @property
     def terms(self) -> Terms:
-        """As the method sees it: a price at which its noise is as large as that of all shares."""
+        """The method's terms, at a price whose central noise has the variance of all shares."""
         part = Fraction(self.holders - self.colluding, self.holders)
         if self.cost.rho is None:
             price = Cost.of(self.epsilon * Fraction(math.sqrt(part)))
@@ -77,15 +77,15 @@ class Agreement:
         return Terms(price, "add-remove", self.max_contributions, 1, self.unit)
 
     def question(self, universe: Metric | EuclideanSpace) -> Question:
-        """For a release that answers any k."""
+        """The question of a release that answers any k."""
         return replace(asked_of(universe, 1, 1, seed=self.seed), k=0)
 
     def piece(self, share: Fraction) -> Cost:
-        """What a share costs."""
+        """Price of a share of the budget."""
         return self.terms.at(self.cost).cost(share)
 
     def to_dict(self, universe: Metric | EuclideanSpace) -> dict[str, Any]:
-        """JSON-ready form, with the version and the universe that all must have."""
+        """JSON-ready form, with version and universe, which must be the same for all parties."""
         return {
             "version": installed_version(),
             "universe": PublicUniverse(universe).facts()["sha256"],
@@ -98,7 +98,7 @@ class Agreement:
 
     @classmethod
     def read(cls, record: dict[str, Any], universe: Metric | EuclideanSpace) -> Agreement:
-        """The agreement whose `to_dict` this is."""
+        """The inverse of `to_dict`; raises InputError if version or universe differ."""
         if record.get("version") != installed_version():
             raise InputError(
                 f"all parties need the same version of metricdp: the invitation is of "
@@ -121,7 +121,7 @@ class Agreement:
 
 
 def _options(method: Method) -> dict[str, Any]:
-    """Fields of a method, which a message can hold."""
+    """Fields of a method in JSON-ready form."""
     record = {field.name: getattr(method, field.name) for field in fields(method)}
     if any(not isinstance(value, bool | int | float | str | None) for value in record.values()):
         raise InputError(f"options of {method.name} that are no plain values cannot be sent")
@@ -129,7 +129,7 @@ def _options(method: Method) -> dict[str, Any]:
 
 
 class CourseRound:
-    """A round: what is asked, its price and its `fingerprint`, or the `outcome`."""
+    """A round: the request `asked`, its query and `fingerprint`; or, at the end, the `outcome`."""
 
     def __init__(self, asked: Ask | None, outcome: Any) -> None:
         self.asked, self.outcome = asked, outcome
@@ -138,7 +138,7 @@ class CourseRound:
 
 
 def fingerprint(asked: Ask) -> str:
-    """SHA-256 of a question: of a histogram, by the part of every point, or of some of a box."""
+    """SHA-256 of a request; a histogram enters by the part of each point (in a box, of some)."""
     query = asked.query
     counts = query.levels if type(query) is LevelsQuery else (query,)
     added = all(type(one) in (CountQuery, HistogramQuery) for one in counts)
@@ -158,7 +158,7 @@ def fingerprint(asked: Ask) -> str:
 
 
 class Course:
-    """A method under way: its questions, from the answers that it got."""
+    """The state of a method: its next request, given the answers of earlier rounds."""
 
     def __init__(self, universe: Metric | EuclideanSpace, agreement: Agreement) -> None:
         self.universe, self.agreement = universe, agreement
@@ -166,16 +166,16 @@ class Course:
 
     @classmethod
     def of(cls, universe: Metric | EuclideanSpace, agreement: Agreement) -> Course:
-        """The course last used for this universe and agreement: one process computes it once."""
-        room, key = _KEPT.of(universe), json.dumps(agreement.to_dict(universe), sort_keys=True)
-        if room.get("key") != key:
+        """The course of a universe and an agreement; the one last used is cached."""
+        cache, key = _KEPT.of(universe), json.dumps(agreement.to_dict(universe), sort_keys=True)
+        if cache.get("key") != key:
             course = cls(universe, agreement)
             course._confirm()
-            room.update(key=key, course=course)
-        return room["course"]
+            cache.update(key=key, course=course)
+        return cache["course"]
 
     def _confirm(self) -> None:
-        """Refuse, from public facts, what could not be done at this price."""
+        """Raise InputError if, by public facts, the method cannot answer at this price."""
         agreed, question = self.agreement, self.agreement.question(self.universe)
         agreed.method.confirm(agreed.terms, question)
         for asked in agreed.method.least(agreed.terms, question):
@@ -183,7 +183,7 @@ class Course:
                 self.shares(asked, agreed.holders)
 
     def at(self, past: Sequence[Past]) -> CourseRound:
-        """Where the method is after the answers of some rounds."""
+        """The round that follows the answers of some rounds."""
         known = self._past
         same = all(
             (one.values is two.values or np.array_equal(one.values, two.values))
@@ -197,29 +197,27 @@ class Course:
         return self._step
 
     def shares(self, asked: Ask, holders: int) -> Shares:
-        """The noise of a round that so many holders answer."""
+        """The noise shares of a round that a number of holders answer."""
         agreed = self.agreement
         m, cost = agreed.max_contributions, agreed.piece(asked.share)
         honest = holders - agreed.colluding
         return Shares.of(asked.query, "add-remove", m, cost, holders, honest)
 
     def receipt(self) -> Receipt:
-        """Of all rounds: one price, and that of rounds that were asked again."""
+        """The receipt of all rounds: the price of the release, and those of repeated rounds."""
         agreed = self.agreement
         if not self._receipts:
             return agreed.terms.nothing()
         receipt = Receipt.combined(self._receipts)
-        again = sum((one.attempt - 1) * agreed.piece(share).epsilon for one, share in self._paid())
+        rounds = zip(self._past, self._shares)
+        repeated = sum((one.attempt - 1) * agreed.piece(share).epsilon for one, share in rounds)
         times = sum(one.attempt - 1 for one in self._past)
         bound = "zCDP" if agreed.delta else "basic composition"
         who = (
             f"{bound}, against an honest-but-curious coordinator together with up to "
             f"{agreed.colluding} of {agreed.holders} holders (computational)"
         )
-        return receipt.paid(agreed.epsilon + again, agreed.delta * (1 + times), who)
-
-    def _paid(self) -> list[tuple[Past, Fraction]]:
-        return list(zip(self._past, self._shares))
+        return receipt.paid(agreed.epsilon + repeated, agreed.delta * (1 + times), who)
 
     def _restart(self) -> None:
         self._past: list[Past] = []
@@ -227,9 +225,10 @@ class Course:
         self._receipts: list[Receipt] = []
         agreed = self.agreement
         self._work = agreed.method.work(agreed.terms, agreed.question(self.universe))
-        self._go(None)
+        self._advance(None)
 
     def _send(self, past: Past) -> None:
+        """Send the method the answer to its current request."""
         asked = self._step.asked
         if asked is None or len(past.values) != self._step.query.n_values:
             raise InputError("the answers so far do not fit what the method asks")
@@ -240,10 +239,10 @@ class Course:
         self._past.append(past)
         self._shares.append(asked.share)
         self._receipts.append(receipt)
-        self._go(Release(past.values, asked.query, receipt))
+        self._advance(Release(past.values, asked.query, receipt))
 
-    def _go(self, answer: Release | Statement | None) -> None:
-        """To the next question, or the end."""
+    def _advance(self, answer: Release | Statement | None) -> None:
+        """Run the method to its next request for counts, or to its end."""
         while True:
             try:
                 request = self._work.send(answer)
@@ -254,6 +253,6 @@ class Course:
                 self._step = CourseRound(request, None)
                 return
             if not isinstance(request, Account):
-                raise InputError("several holders can answer counts, and this is another request")
+                raise InputError("several holders can answer counts only; the method asks for more")
             left = 1 - sum(self._shares, Fraction(0))
             answer = Statement(left, tuple(self._receipts), self.receipt())

@@ -1,7 +1,7 @@
-"""One holder of records, who answers invitations about them.
+"""A holder of private records, who answers invitations to federated releases.
 
-**Privacy.** A round is answered once: the ledger pays before a record is read, the answer is on
-disk before it is sent, and the same invitation gets the same bytes again.
+**Privacy.** A round is answered once: the ledger is charged before a record is read, the answer is
+saved before it is returned, and the same invitation gets the same bytes again.
 """
 
 from __future__ import annotations
@@ -29,31 +29,30 @@ from metricdp.running.charging import check_private
 from metricdp.unique import Unique
 
 _FORMATS = ("metricdp holder, 1", "metricdp holder, 2")
-"""The first had no checksum; it is read, and gone on from."""
+"""Versions that are read; the first has no checksum."""
 
 
 class Holder(Unique):
-    """A holder of private records, who takes part in releases with others.
+    """A holder of private records, who takes part in federated releases.
 
     Parameters
     ----------
     demand : PrivateDemand
-        The records held here. Whose unit is a user must be one at this holder alone.
+        The records held here. If the unit is a user, no user may have records at other holders.
     key : path, optional
-        File of the holder's secret keys and last answers, for its owner alone; made if there is
-        none. Without, all of it is gone with this object.
+        Private file of the holder's secret keys and last answers, created if missing. Without a
+        file they are lost with this object.
     name : str, optional
-        By which others know it: public, and no two of a study have the same. That of the file by
-        default, where there is one.
+        Public name, unique in a study; by default that of the file, if there is one.
     ledger : Ledger, optional
-        What pays; by default one of just what the first release costs, beside the file of keys.
+        Is charged; by default a fresh one of the first release's price, beside the file of keys.
     peers : iterable of bytes, optional
-        Cards of all the others, that came from themselves: an invitation with others is refused.
+        Cards of all other holders, received from themselves: invitations with others are refused.
 
     Raises
     ------
     InputError, MissingExtraError
-        A wrong argument; a damaged file; cryptography is not installed.
+        A bad argument; a damaged file; cryptography is not installed.
 
     Examples
     --------
@@ -91,35 +90,34 @@ class Holder(Unique):
 
     @property
     def name(self) -> str:
-        """By which others know it."""
+        """The holder's public name."""
         return self._keys.card.name
 
     @property
     def card(self) -> bytes:
-        """Name and public keys, signed: for the coordinator and, best, all the others."""
+        """Name and public keys, signed, for the coordinator and, if possible, all other holders."""
         return signed_card(self._keys)
 
     def answer(self, invitation: bytes) -> bytes:
-        """Pay, count, add a share of noise and a mask, sign.
+        """Charge the ledger, count, add a share of the noise and a mask, and sign.
 
         Parameters
         ----------
         invitation : bytes
-            As `Coordinator.invite` made it.
+            The message of `Coordinator.invite`.
 
         Returns
         -------
         bytes
-            8 for each count, and some 300: worth nothing without those of all others.
+            Eight bytes for each count and about 300; useless without the answers of all others.
 
         Raises
         ------
         InputError
-            It is damaged, is not about this universe and unit, goes on from another course, asks
-            what the method does not ask, or was answered before and the answer is gone. Nothing was
-            charged or read.
+            The invitation is damaged, of another universe or unit, contradicts earlier rounds, asks
+            for what the method does not, or its answer was lost. Nothing was charged or read.
         BudgetError, JournalError
-            The ledger does not hold it.
+            The ledger does not hold the price.
 
         Examples
         --------
@@ -133,7 +131,10 @@ class Holder(Unique):
         (True, True)
         """
         asked = Invitation.parsed(invitation)
-        with self._turn(), held():  # an interruption waits until what was paid for is saved
+        with (
+            self._locked(),
+            held(),
+        ):  # an interruption waits until the answer, which was charged, is saved
             run = self._runs.get(asked.study, {})
             if run.get("invitation") == asked.digest.hex():
                 return base64.b64decode(run["answer"])
@@ -150,8 +151,8 @@ class Holder(Unique):
             return answer
 
     def check(self, invitation: bytes) -> None:
-        """Refuse an invitation that is damaged, or not about this holder, universe and unit; pay
-        and read nothing.
+        """Check that an invitation is intact and for this holder, universe and unit; charge and
+        read nothing.
 
         Raises
         ------
@@ -159,11 +160,11 @@ class Holder(Unique):
             As `answer`.
         """
         asked = Invitation.parsed(invitation)
-        with self._turn():
+        with self._locked():
             self._agreed(asked, self._runs.get(asked.study, {}))
 
     def _agreed(self, asked: Invitation, run: dict[str, str]) -> Agreement:
-        """Check what is public: the invitation, against this holder and what it knows."""
+        """The agreement of an invitation, checked against this holder and the earlier rounds."""
         protects = self._demand.protects
         agreement = Agreement.read(asked.agreement, self._universe)
         if (agreement.unit, agreement.max_contributions) != protects[:2]:
@@ -184,10 +185,11 @@ class Holder(Unique):
         if run:
             length, known = run["numbers"].split()
             if run["terms"] != _terms(asked) or known != _sha(asked.numbers[: int(length)]):
-                raise InputError("the invitation does not go on from the one answered before it")
+                raise InputError("the invitation does not continue the one answered before")
         return agreement
 
     def _answered(self, asked: Invitation, agreement: Agreement) -> bytes:
+        """A new answer to a checked invitation."""
         course = Course.of(self._universe, agreement)
         step = course.at(asked.past)
         if step.asked is None or step.fingerprint != asked.question:
@@ -232,8 +234,8 @@ class Holder(Unique):
         return self._ledger
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Alone with the file, and with what it holds now."""
+    def _locked(self) -> Iterator[None]:
+        """Hold the file's lock, with the answers as other processes left them."""
         if self._file is None:
             yield
             return
@@ -246,13 +248,13 @@ class Holder(Unique):
 
 
 class HolderFile:
-    """The file of a holder: secret keys, and the last answer of each study."""
+    """The file of a holder: its secret keys, and its last answer in each study."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(os.path.realpath(path))
 
     def keys(self, name: str | None) -> Keys:
-        """Those of the file; new ones, if there is none."""
+        """The keys in the file, which is created if missing."""
         with taking_turns(self.path):
             if not self.path.exists():
                 keys = Keys(name or self.path.stem)
@@ -264,7 +266,7 @@ class HolderFile:
         return keys
 
     def read(self) -> tuple[Keys, dict[str, dict[str, str]]]:
-        """What it holds: keys, and the last answer of each study."""
+        """The keys, and the last answer in each study."""
         with suppress(ValueError, KeyError, TypeError, AttributeError):
             record = json.loads(self.path.read_bytes())
             found = record.pop("check", None)
@@ -280,14 +282,14 @@ class HolderFile:
         raise InputError(f"{self.path}: is not the key of a holder, or is damaged")
 
     def write(self, keys: Keys, runs: dict[str, dict[str, str]]) -> None:
-        """Put it on disk, whole or not at all."""
+        """Write the file atomically."""
         record = {"format": _FORMATS[-1], "name": keys.card.name, **keys.to_dict(), "runs": runs}
         with durable_file(self.path) as file:
             file.write(json.dumps({**record, "check": _check(record)}).encode())
 
 
 def _check(record: dict[str, Any]) -> str:
-    """Checksum of all of a file: a changed bit must not make a holder forget an answer."""
+    """Checksum of the file's content: a flipped bit must not make a holder answer twice."""
     return _sha(json.dumps(record).encode())
 
 
@@ -296,7 +298,7 @@ def _sha(text: bytes) -> str:
 
 
 def _terms(asked: Invitation) -> str:
-    """Hash of what stays the same in all rounds."""
+    """Hash of the parts of an invitation that are the same in all rounds."""
     cards: tuple[Card, ...] = (asked.coordinator, *asked.holders)
     record = [asked.agreement, [card.to_dict() for card in cards]]
     return _sha(json.dumps(record, sort_keys=True).encode())

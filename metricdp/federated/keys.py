@@ -1,6 +1,6 @@
-"""Keys of holders, signatures, and one-time masks that cancel: ChaCha20 under a key that HKDF
-derives from an X25519 secret and the hash of the invitation (Bonawitz et al., CCS 2017, section
-4.0.1).
+"""Keys of holders, Ed25519 signatures, and pairwise one-time masks that cancel in the sum (Bonawitz
+et al., CCS 2017, Section 4.0.1): ChaCha20 streams, whose keys HKDF derives from a shared X25519
+secret and the hash of the invitation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _INFO = b"metricdp federated, mask, 1"
 
 
 def _ciphers() -> tuple[Any, Any]:
-    """The two modules of key pairs, if the extra is there."""
+    """The modules of Ed25519 and X25519 keys; raises MissingExtraError without cryptography."""
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
     except ImportError:
@@ -26,9 +26,9 @@ def _ciphers() -> tuple[Any, Any]:
 
 
 class Card(NamedTuple):
-    """Who somebody is, public: a name, and what checks signatures and seals masks.
+    """The public identity of a party.
 
-    `sign`, `seal`: public keys of Ed25519 and X25519, 32 bytes each.
+    `sign`, `seal`: public keys of 32 bytes, Ed25519 for signatures and X25519 for masks.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Card(NamedTuple):
 
     @classmethod
     def from_dict(cls, record: dict[str, str]) -> Card:
-        """The card whose `to_dict` this is; KeyError, TypeError or ValueError if it is none."""
+        """The inverse of `to_dict`; raises KeyError, TypeError or ValueError for other content."""
         sign, seal = (bytes.fromhex(record[name]) for name in ("sign", "seal"))
         if len(sign) != 32 or len(seal) != 32 or not isinstance(record["name"], str):
             raise ValueError("no card")
@@ -49,10 +49,10 @@ class Card(NamedTuple):
 
 
 class Keys:
-    """Somebody's secret keys.
+    """The secret keys of a party.
 
-    `name`: by default the beginning of the public key, which nobody else has; `sign`, `seal`: as
-    `secrets` tells them; new ones by default.
+    `name`: by default the beginning of the public key; `sign`, `seal`: private keys of 32 bytes, by
+    default new ones.
     """
 
     def __init__(
@@ -67,21 +67,21 @@ class Keys:
         self.card = Card(name, public[0], public[1].public_bytes_raw())
 
     def to_dict(self) -> dict[str, str]:
-        """Both private keys, for the holder's own file."""
+        """Both private keys, for the party's own file."""
         own = self._sign.private_bytes_raw(), self._seal.private_bytes_raw()
         return {"sign": own[0].hex(), "seal": own[1].hex()}
 
     @classmethod
     def from_dict(cls, name: str, record: dict[str, str]) -> Keys:
-        """The keys that `to_dict` wrote."""
+        """The inverse of `to_dict`."""
         return cls(name, *(bytes.fromhex(record[one]) for one in ("sign", "seal")))
 
     def signature(self, text: bytes) -> bytes:
-        """Of some bytes: 64 bytes."""
+        """The signature of some bytes, 64 bytes."""
         return bytes(self._sign.sign(text))
 
     def mask(self, digest: bytes, others: Iterable[Card], n_values: int) -> NDArray[np.uint64]:
-        """This holder's mask: with those of all others, 0 modulo 2^64."""
+        """This holder's mask (n_values,): the masks of all holders sum to 0 modulo 2^64."""
         mask = np.zeros(n_values, np.uint64)
         for other in others:
             stream = self._stream(digest, other, n_values)
@@ -97,7 +97,7 @@ class Keys:
         try:
             shared = self._seal.exchange(public)
         except ValueError:
-            raise InputError(f"the key of {other.name!r} is none") from None
+            raise InputError(f"the key of {other.name!r} is not valid") from None
         info = _INFO + b"".join(sorted((self.card.seal, other.seal)))
         key = HKDF(SHA256(), 32, salt=digest, info=info).derive(shared)
         stream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
@@ -105,7 +105,7 @@ class Keys:
 
 
 def check_signature(card: Card, text: bytes, signature: bytes) -> None:
-    """Refuse what was not signed by whom it names."""
+    """Raise InputError unless a text was signed with the card's key."""
     from cryptography.exceptions import InvalidSignature
 
     key = _ciphers()[0].Ed25519PublicKey.from_public_bytes(card.sign)

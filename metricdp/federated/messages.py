@@ -1,7 +1,7 @@
-"""Messages: a line of JSON, numbers of 64 bits, and a signature of 64 bytes.
+"""Messages of a federated release: a line of JSON, 64-bit numbers, and a signature of 64 bytes.
 
-An answer has 8 bytes for each part that is counted, an invitation 8 for each part of all rounds so
-far and some 250 for each holder.
+An answer has 8 bytes for each count; an invitation 8 for each count of all earlier rounds, and
+about 250 for each holder.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from metricdp.federated.keys import Card, Keys, check_signature
 _FIRST = b"metricdp federated, 1\n"
 _SIGNED = 64
 _LONGEST = 1 << 20
-"""Of the line of JSON."""
-_NUMBERS = 1 << 30  # bytes of an answer, at most
+"""Most bytes of the line of JSON."""
+_NUMBERS = 1 << 30  # most bytes of an answer's numbers
 _DAMAGE = (KeyError, TypeError, ValueError, OverflowError, AttributeError, RecursionError)
 Counts = Ints
 
 
 class Past(NamedTuple):
-    """A round that is over: the noisy counts, how many holders answered, at which attempt."""
+    """A finished round: noisy counts, number of holders that answered, number of the attempt."""
 
     values: Counts
     holders: int
@@ -40,9 +40,8 @@ class Past(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Invitation:
-    """What holders are asked to answer: the random `study`, the `agreement`, all `holders`, the
-    numbers of those `present`, the `attempt`, all earlier answers, and the `question`'s
-    fingerprint.
+    """An invitation to a round: random name of the `study`, the `agreement`, all `holders`, indices
+    of those `present`, all `past` rounds, the `attempt`, and the fingerprint of the `question`.
     """
 
     study: str
@@ -56,12 +55,12 @@ class Invitation:
 
     @property
     def round(self) -> int:
-        """Number of the round that is asked, from 1."""
+        """Number of the round, from 1."""
         return len(self.past) + 1
 
     @cached_property
     def header(self) -> bytes:
-        """All of it, but for the numbers, without the signature."""
+        """The first two lines: all but numbers and signature."""
         record = {
             "kind": "invitation",
             "study": self.study,
@@ -77,25 +76,25 @@ class Invitation:
 
     @cached_property
     def numbers(self) -> bytes:
-        """The noisy counts of all rounds so far."""
+        """The noisy counts of all past rounds, as bytes."""
         return b"".join(one.values.astype("<i8").tobytes() for one in self.past)
 
     @cached_property
     def digest(self) -> bytes:
-        """SHA-256 of everything that was said so far: the transcript."""
+        """SHA-256 of the transcript so far."""
         return hashlib.sha256(self.header + self.numbers).digest()
 
     def again(self, present: tuple[int, ...]) -> Invitation:
-        """The same round once more."""
+        """An invitation to repeat the round."""
         return replace(self, present=present, attempt=self.attempt + 1)
 
     def signed(self, keys: Keys) -> bytes:
-        """As bytes."""
+        """The message, signed with these keys."""
         return _signed(self.header + self.numbers, keys)
 
     @classmethod
     def parsed(cls, message: bytes) -> Invitation:
-        """Read and check an invitation."""
+        """The invitation in a message; raises InputError if it is damaged or not signed."""
         record, numbers, text = _parsed(message, "invitation")
         with _readable("invitation"):
             values = np.frombuffer(numbers, "<i8").astype(np.int64)
@@ -119,7 +118,7 @@ class Invitation:
         return found
 
     def _sound(self) -> bool:
-        """Whether holders are distinguished, and those present are among them."""
+        """Whether keys are distinct, indices valid, and numbers in range."""
         n = len(self.holders)
         keys = {key for card in self.holders for key in (card.sign, card.seal)}
         present = sorted(set(self.present)) == list(self.present)
@@ -129,9 +128,9 @@ class Invitation:
 
 
 class Answer(NamedTuple):
-    """What a holder sends: its counts and noise under a mask.
+    """A holder's answer: its counts plus noise plus mask, modulo 2^64.
 
-    `invitation`: hash of what it answers.
+    `invitation`: hash of the invitation; `holder`: index among its holders.
     """
 
     invitation: str
@@ -139,20 +138,22 @@ class Answer(NamedTuple):
     values: NDArray[np.uint64]
 
     def signed(self, keys: Keys) -> bytes:
-        """As bytes."""
+        """The message, signed with these keys."""
         numbers = self.values.astype("<u8").tobytes()
         record = {"kind": "answer", "invitation": self.invitation, "holder": self.holder}
         return _signed(_text(record, numbers) + numbers, keys)
 
     @classmethod
     def parsed(cls, message: bytes, invitation: Invitation) -> Answer:
-        """Read and check an answer."""
+        """The answer in a message; raises InputError if it is not a signed answer to the
+        invitation.
+        """
         record, numbers, text = _parsed(message, "answer")
         with _readable("answer"):
             values = np.frombuffer(numbers, "<u8").astype(np.uint64)
             found = cls(str(record["invitation"]), int(record["holder"]), values)
         if found.holder not in invitation.present:
-            raise InputError("an answer is of nobody who was asked")
+            raise InputError("an answer is of a holder who was not invited")
         card = invitation.holders[found.holder]
         if found.invitation != invitation.digest.hex():
             raise InputError(f"the answer of {card.name!r} is of another round, attempt or study")
@@ -161,12 +162,12 @@ class Answer(NamedTuple):
 
 
 def signed_card(keys: Keys) -> bytes:
-    """A holder's card as bytes, some 300, for the coordinator."""
+    """A holder's card as signed bytes, about 300."""
     return _signed(_text({"kind": "card", **keys.card.to_dict()}, b""), keys)
 
 
 def opened_card(message: bytes) -> Card:
-    """Read and check a card."""
+    """The card in a message; raises InputError if it is damaged or not signed."""
     record, _, text = _parsed(message, "card")
     with _readable("card"):
         card = Card.from_dict(record)
@@ -176,7 +177,7 @@ def opened_card(message: bytes) -> Card:
 
 @contextmanager
 def _readable(kind: str) -> Iterator[None]:
-    """What cannot be read is damaged."""
+    """Report errors of parsing as damage of the message."""
     try:
         yield
     except InputError:
@@ -195,7 +196,7 @@ def _signed(text: bytes, keys: Keys) -> bytes:
 
 
 def _parsed(message: bytes, kind: str) -> tuple[dict[str, Any], bytes, bytes]:
-    """What a message tells, its numbers, and what was signed."""
+    """The JSON record of a message, its numbers, and the signed text."""
     if not isinstance(message, bytes) or not message.startswith(_FIRST):
         raise InputError(f"this is no {kind} of this version of metricdp.federated")
     text, start = message[:-_SIGNED], len(_FIRST)

@@ -1,14 +1,14 @@
-"""One round, no trusted curator: every user sends one randomized message, and the centers come from
-the messages alone.
+"""Local differential privacy in one round: without a trusted curator, every user sends one
+randomized message, and centers are computed from the messages alone.
 
 ::
 
-    public_parameters ─► JSON ─┬─► Encoder, on every device: item + fresh coins ─► message
-                               └─► Decoder, at the server:   messages ─► Sketch ─► estimate
+    public_parameters ─► JSON ─┬─► Encoder, on each device: item + fresh randomness ─► message
+                               └─► Decoder, at the server: messages ─► Sketch ─► estimate
 
-Sketches add up; an estimate gives centers. Devices need `encoder`, `parameters`, `items`,
-`randomizers` and `streams` alone. These import nothing of metricdp but its exceptions, and of third
-parties only NumPy, for points of R^d. Names are loaded on first use.
+Sketches can be added. Devices need only `encoder`, `parameters`, `items`, `randomizers` and
+`streams`, which import only metricdp's exceptions, and NumPy for points of R^d. Names are loaded on
+first use.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""From frequencies and vector sums of a public tree's nodes to centers in R^d (the decoder of the
-paper's Algorithm 4).
+"""Decoder for points of R^d: centers from frequencies and vector sums of a public tree's nodes
+(Chang, Ghazi, Kumar & Manurangsi, ICML 2021, Algorithm 4).
 
-1. Estimate the frequencies of nodes from the reports. What is within its noise counts as 0.
-2. Build the tree of the nodes that matter (`build_tree`).
-3. Represent every leaf by its net point or, with SimHash, by its mean vector.
+1. Estimate the frequencies of nodes from the reports; those below the noise threshold count as 0.
+2. Build a tree that splits frequent nodes (`build_tree`).
+3. Represent each leaf by its net point or, with SimHash, by its mean vector.
 4. Solve k-means or k-median of these weighted points, without noise.
-5. Return the mean of each center's leaves, in the ball; of vectors, shrunk by its noise (James &
-   Stein).
+5. Return the mean of each cluster's leaves, within the ball; with SimHash by James–Stein shrinkage.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ from metricdp.options import checked_seed
 from metricdp.solvers.lloyd import distinct, lloyd
 
 Estimated = Any
-"""A `LocalEstimate`, which finds its centers by this module and so is not imported."""
+"""A `LocalEstimate`, not imported as its module imports this one."""
 
-STANDS_OUT = 3.75
-"""A node counts if its frequency exceeds this many standard deviations of its noise."""
-NEAR = 2
+NOISE_THRESHOLD = 3.75
+"""In standard deviations of the noise: higher loses rare nodes, lower keeps empty ones."""
+SPLIT_FACTOR = 2
 """The constant a of `compute_threshold`."""
-_STARTS = 16  # of Lloyd: leaves are few, so that each takes little time
+_STARTS = 16  # of Lloyd's algorithm: each takes little time, as leaves are few
 _MOST_CENTERS = 4096  # bounds the decoder's memory
 
 
 class NodeEstimates(NamedTuple):
-    """An estimate for every node of a level, and the variance of each."""
+    """Estimates for all nodes of a level, and their common variance."""
 
     values: Floats
     variance: float
@@ -47,13 +46,13 @@ class NodeEstimates(NamedTuple):
 def ball_centers(estimate: Estimated, k: int, power: int, *, seed: int = 0) -> Result:
     """k centers in the box, shape (k, d).
 
-    For k-median (`power` 1) in many dimensions centers are means of the clusters that were found:
-    medians would need another round.
+    With SimHash, centers are means of clusters also for k-median (`power` 1): medians would need
+    another round.
     """
     count(k, "k", 1, _MOST_CENTERS)
     rng = np.random.default_rng(checked_seed(seed))
-    found = _Nets(estimate) if isinstance(estimate.items, NetItems) else _SimHash(estimate)
-    leaves = found.leaves(k)
+    tree = _Nets(estimate) if isinstance(estimate.items, NetItems) else _SimHash(estimate)
+    leaves = tree.leaves(k)
     places, weights = leaves.places, leaves.weights
     unit = np.zeros((0, estimate.items.dimension))
     if len(places):
@@ -61,18 +60,19 @@ def ball_centers(estimate: Estimated, k: int, power: int, *, seed: int = 0) -> R
         if len(places) > k:
             chosen = lloyd(places, weights, k, power=power, seed=seed, starts=_STARTS)
         label = nearest_centers(places, chosen)[0]
-        unit = np.array([found.center(leaves.only(label == j), power) for j in np.unique(label)])
+        unit = np.array([tree.center(leaves.only(label == j), power) for j in np.unique(label)])
+    # fill up with the middle of the ball, then with random points
     missing = k - len(unit)
     filling = rng.normal(size=(k + 1, estimate.items.dimension))
     filling /= 2 * np.linalg.norm(filling, axis=1, keepdims=True)
-    filling[0] = 0.0  # clusters that were not found cost no more than with the middle as a center
+    filling[0] = 0.0
     unit = distinct(np.concatenate([unit, filling[:missing]]), filling)
     centers = np.array(estimate.items.middle) + estimate.items.radius * unit
     return Result(centers, int(k), estimate.parameters.trust, estimate.receipt, estimate)
 
 
 class _Tree:
-    """Measurements on every level, put together from all reports about it."""
+    """Estimated counts and vector sums of all levels, each combined from all reports about it."""
 
     def __init__(self, estimate: Estimated) -> None:
         self.items, self.n = estimate.items, estimate.n_messages
@@ -93,50 +93,52 @@ class _Tree:
                 table[report.view] = _merged(table.get(report.view), new)
 
     def frequencies(self, view: int) -> Floats:
-        """Of all nodes of a level, 0 where they do not stand out."""
+        """Frequencies of a level's nodes, 0 below the noise threshold, shape (n_nodes,)."""
         if view not in self.counts:
             return np.zeros(self.items.domains[view])
         values, variance = self.counts[view]
-        return np.where(values > STANDS_OUT * np.sqrt(variance), values, 0.0)
+        return np.where(values > NOISE_THRESHOLD * np.sqrt(variance), values, 0.0)
 
     def all_levels(self) -> list[Floats]:
-        """`frequencies` of each."""
+        """`frequencies` of all levels, coarse to fine."""
         return [self.frequencies(view) for view in range(self.depth)]
 
-    def grown(self, views: list[Floats], children: Any, k: int) -> list[Leaf]:
-        """The leaves of the tree by the frequencies of each level."""
+    def built(self, views: list[Floats], children: Any, k: int) -> list[Leaf]:
+        """The leaves of `build_tree` for the frequencies of each level."""
         most = int(np.log2(self.n + 2)) + 1
-        held = lambda level, nodes: views[level - 1][nodes]  # noqa: E731
-        return build_tree(held, children, self.depth, k, NEAR, most)
+        oracle = lambda level, nodes: views[level - 1][nodes]  # noqa: E731
+        return build_tree(oracle, children, self.depth, k, SPLIT_FACTOR, most)
 
 
 def _merged(old: NodeEstimates | None, new: NodeEstimates) -> NodeEstimates:
-    """Both, weighted by their inverse variances."""
+    """Both estimates, combined by inverse-variance weights."""
     if old is None:
         return new
     share = old.variance / (old.variance + new.variance)
     return NodeEstimates(old.values + share * (new.values - old.values), share * new.variance)
 
 
-def _drawn(vector: Floats, variance: float, prior: Floats) -> Floats:
-    """A noisy vector drawn to a prior one, and into the unit ball: positive-part James–Stein."""
+def _shrunk(vector: Floats, variance: float, prior: Floats) -> Floats:
+    """Positive-part James–Stein shrinkage of a noisy vector to a prior, then into the unit ball."""
     away = vector - prior
     square = float(away @ away)
-    drawn = prior + max(0.0, 1 - variance / square) * away if square > 0 else prior
-    return drawn / max(1.0, float(np.linalg.norm(drawn)))
+    shrunk = prior + max(0.0, 1 - variance / square) * away if square > 0 else prior
+    return shrunk / max(1.0, float(np.linalg.norm(shrunk)))
 
 
 def _pooled(weights: Floats, sums: Floats, variances: Floats) -> tuple[Floats, float]:
-    """Mean of the vectors of some leaves together, and its expected squared error. Each leaf's mean
-    is first shrunk to that of all by its noise (random effects).
+    """Mean vector of some leaves, shape (d,), and its expected squared error, by a random-effects
+    model: each leaf's mean is shrunk to the common mean according to its noise.
     """
     total = weights.sum()
     means = sums / weights[:, None]
     noise = variances / weights**2
+    # moment estimate of the variance between leaves: spread around the mean less expected noise
     common = (means / noise[:, None]).sum(axis=0) / (1 / noise).sum()
     spread = (
         weights * (((means - common) ** 2).sum(axis=1) - noise + 1 / (1 / noise).sum())
     ).sum() / total
+    # shrink with this variance, and average
     precision = 1 / (max(spread, 0.0) + noise)
     common = (means * precision[:, None]).sum(axis=0) / precision.sum()
     own = max(spread, 0.0) * precision
@@ -146,43 +148,46 @@ def _pooled(weights: Floats, sums: Floats, variances: Floats) -> tuple[Floats, f
 
 
 class Leaves(NamedTuple):
-    """Places, shape (n, ·), weights (n,), sums of vectors (n, d) and their variances (n,)."""
+    """Leaves: places (n, d), weights (n,), vector sums (n, d) and their variances (n,)."""
 
     places: Floats
     weights: Floats
     sums: Floats
     variances: Floats
 
-    def only(self, mine: Bools) -> Leaves:
-        """Some of them."""
-        return Leaves(*(column[mine] for column in self))
+    def only(self, mask: Bools) -> Leaves:
+        """The leaves of a mask."""
+        return Leaves(*(column[mask] for column in self))
 
     def middle(self) -> Floats:
-        """The mean of all vectors, drawn to 0."""
+        """The mean of all vectors, shrunk to 0."""
         vectors = _pooled(self.weights, self.sums, self.variances)
-        return _drawn(*vectors, np.zeros(self.sums.shape[1]))
+        return _shrunk(*vectors, np.zeros(self.sums.shape[1]))
 
 
 class _SimHash(_Tree):
-    """Prefixes of signs: a node's frequency may be the sum of its leaves above the noise."""
+    """SimHash: nodes are prefixes of signs. If only the finest level was reported, a node's
+    frequency is the sum over its leaves above the noise threshold.
+    """
 
     def leaves(self, k: int) -> Leaves:
-        """Leaves of the tree with means, each from the sums of its leaves above the noise."""
+        """Leaves of the tree, with mean vectors as places."""
         d = self.items.dimension
         last = self.depth - 1
         if not self.counts or not self.sums:
             return Leaves(np.zeros((0, d)), np.zeros(0), np.zeros((0, d)), np.zeros(0))
-        held = self.frequencies(last)
+        finest = self.frequencies(last)
         several = len(self.counts) > 1
-        levels = self.all_levels() if several else level_sums(held, self.depth)
-        tree = self.grown(levels, prefix_children, k)
-        return self._means(tree, None if several else held)
+        levels = self.all_levels() if several else level_sums(finest, self.depth)
+        tree = self.built(levels, prefix_children, k)
+        return self._means(tree, None if several else finest)
 
-    def _means(self, tree: list[Leaf], held: Floats | None) -> Leaves:
+    def _means(self, tree: list[Leaf], finest: Floats | None) -> Leaves:
+        """Mean vectors of leaves; with `finest`, from buckets above the noise threshold only."""
         values, variance = self.sums[self.depth - 1]
         below = [leaves_below(leaf.level, leaf.node, self.depth) for leaf in tree]
-        if held is not None:
-            below = [leaves[held[leaves] > 0] for leaves in below]
+        if finest is not None:
+            below = [leaves[finest[leaves] > 0] for leaves in below]
         weights = np.array([leaf.frequency for leaf in tree])
         sums = np.array([values[leaves].sum(axis=0) for leaves in below]).reshape(
             len(tree), self.items.dimension
@@ -190,20 +195,20 @@ class _SimHash(_Tree):
         variances = np.array([variance * len(leaves) for leaves in below])
         zero = np.zeros(self.items.dimension)
         places = np.array(
-            [_drawn(s / w, v / w**2, zero) for s, w, v in zip(sums, weights, variances)]
+            [_shrunk(s / w, v / w**2, zero) for s, w, v in zip(sums, weights, variances)]
         ).reshape(sums.shape)
         return Leaves(places, weights, sums, variances)
 
     def center(self, leaves: Leaves, power: int) -> Floats:
-        """The mean of some leaves, drawn to 0."""
+        """The mean vector of some leaves, shrunk to 0."""
         return leaves.middle()
 
 
 class _Nets(_Tree):
-    """Nested nets: places are net points, moved into the ball."""
+    """Nested nets: places are net points, projected into the ball."""
 
     def frequencies(self, view: int) -> Floats:
-        """Nodes that a point of the ball can have: no farther than twice the level's radius."""
+        """Frequencies of nodes; 0 for those too far from the ball to be any point's node."""
         places = self.items.places(np.arange(self.items.domains[view]), view)
         possible = np.linalg.norm(places, axis=1) <= 1 + 2.0**-view
         return np.where(possible, super().frequencies(view), 0.0)
@@ -212,7 +217,7 @@ class _Nets(_Tree):
         """Leaves of the tree with their net points."""
         whole = len(self.counts) == self.depth
         views = self.all_levels() if whole else self._from_below()
-        tree = self.grown(views, self._children, k)
+        tree = self.built(views, self._children, k)
         at = [self.items.places(np.array([leaf.node]), leaf.level - 1)[0] for leaf in tree]
         weights = np.array([leaf.frequency for leaf in tree])
         places = np.array(at).reshape(len(tree), self.items.dimension)
@@ -220,15 +225,13 @@ class _Nets(_Tree):
         return Leaves(places, weights, np.zeros_like(places), np.zeros(len(tree)))
 
     def _from_below(self) -> list[Floats]:
-        """Frequencies of all levels as sums of what stands out on the finest."""
+        """Frequencies of all levels as sums over nodes of the finest above the noise threshold."""
         found = [self.frequencies(self.depth - 1)]
         for view in range(self.depth - 1, 0, -1):
-            held = np.flatnonzero(found[0])
-            above = self.items.nearest(self.items.places(held, view), view - 1)
-            found.insert(
-                0,
-                np.bincount(above, found[0][held], self.items.domains[view - 1]).astype(np.float64),
-            )
+            nodes = np.flatnonzero(found[0])
+            parents = self.items.nearest(self.items.places(nodes, view), view - 1)
+            sums = np.bincount(parents, found[0][nodes], self.items.domains[view - 1])
+            found.insert(0, sums.astype(np.float64))
         return found
 
     def _children(self, level: int, nodes: Ints) -> list[Ints]:
@@ -247,7 +250,7 @@ class _Nets(_Tree):
 
 
 class Leaf(NamedTuple):
-    """A leaf of the tree that was built: its level, its node there, its estimated frequency."""
+    """A leaf of the built tree: level, index of the node there, estimated frequency."""
 
     level: int
     node: int
@@ -255,8 +258,8 @@ class Leaf(NamedTuple):
 
 
 def compute_threshold(frequencies: Floats, k: int, a: int, most: int) -> int:
-    """How many of a level's nodes to split: the smallest multiple of ka at which the remaining
-    weight stops halving (Chang, Ghazi, Kumar & Manurangsi, ICML 2021, Algorithm 2).
+    """Number of a level's nodes to split: the smallest multiple of ka after which ka further nodes
+    no longer halve the remaining weight (Chang et al., Algorithm 2).
     """
     m = len(frequencies)
     step = k * a
@@ -275,8 +278,10 @@ def build_tree(
     a: int,
     most: int,
 ) -> list[Leaf]:
-    """Leaves of the tree that splits every level's most frequent nodes (Algorithm 1 of the same
-    paper). Unlike printed, a node whose children hold less than half of it stays a leaf.
+    """Leaves of the tree that splits the most frequent nodes of each level (Chang et al., Algorithm
+    1). Unlike there, a node whose children together have less than half its frequency stays a leaf.
+
+    `oracle`: frequencies of some nodes of a level; `children`: children of each of some nodes.
     """
     found: list[Leaf] = []
     nodes = np.zeros(1, np.int64)
@@ -285,52 +290,50 @@ def build_tree(
         order = np.argsort(-frequencies, kind="stable")
         nodes = nodes[order]
         frequencies = frequencies[order]
-        opened = 0 if level == depth else compute_threshold(frequencies, k, a, most) if level else 1
-        below = children(level, nodes[:opened]) if opened else []
-        kept: list[tuple[Ints, Floats]] = []
-        for i, group in enumerate(below):
-            own = oracle(level + 1, group)
-            if own.sum() * 2 >= frequencies[i] and own.any():
-                kept.append((group[own > 0], own[own > 0]))
+        n_split = 0
+        if level < depth:
+            n_split = compute_threshold(frequencies, k, a, most) if level else 1
+        split: list[tuple[Ints, Floats]] = []
+        for i, group in enumerate(children(level, nodes[:n_split]) if n_split else []):
+            of_children = oracle(level + 1, group)
+            if of_children.sum() * 2 >= frequencies[i] and of_children.any():
+                split.append((group[of_children > 0], of_children[of_children > 0]))
             else:
                 found.append(Leaf(level, int(nodes[i]), float(frequencies[i])))
-        found += [
-            Leaf(level, int(node), float(f))
-            for node, f in zip(nodes[opened:], frequencies[opened:])
-        ]
-        if not kept:
+        rest = zip(nodes[n_split:], frequencies[n_split:])
+        found += [Leaf(level, int(node), float(f)) for node, f in rest]
+        if not split:
             break
-        nodes = np.concatenate([group for group, _ in kept])
-        frequencies = np.concatenate([own for _, own in kept])
+        nodes = np.concatenate([group for group, _ in split])
+        frequencies = np.concatenate([of_children for _, of_children in split])
     return [leaf for leaf in found if leaf.level]
 
 
 def lattice_children(
     cells: Ints, spacing: tuple[float, float], shift: tuple[Floats, Floats]
 ) -> list[Ints]:
-    """Children of lattice points: points of the next finer lattice nearest to them."""
+    """Children of lattice points: points of the next finer lattice whose nearest they are."""
     dimension = cells.shape[1]
     middle = (cells + shift[0]) * spacing[0] / spacing[1] - shift[1]
     around = np.array(list(product(range(-2, 3), repeat=dimension)), np.int64)
     near = np.rint(middle).astype(np.int64)[:, None] + around
-    above = np.floor((near + shift[1]) * (spacing[1] / spacing[0]) - shift[0] + 0.5).astype(
-        np.int64
-    )
-    own = (above == cells[:, None]).all(axis=2)
-    return [candidates[mine] for candidates, mine in zip(near, own)]
+    coarse = (near + shift[1]) * (spacing[1] / spacing[0]) - shift[0]
+    parents = np.floor(coarse + 0.5).astype(np.int64)
+    own = (parents == cells[:, None]).all(axis=2)
+    return [candidates[mask] for candidates, mask in zip(near, own)]
 
 
 def prefix_children(level: int, nodes: Ints) -> list[Ints]:
-    """Children of every prefix: node z of level i has 2z and 2z + 1."""
+    """Children of prefixes: node z of level i has the children 2z and 2z + 1."""
     return [2 * node + np.arange(2) for node in nodes]
 
 
 def level_sums(leaves: Floats, depth: int) -> list[Floats]:
-    """Sums of what the leaves below every node have, for the levels 1 … depth."""
+    """Sums of leaves' frequencies below each node, for the levels 1 … depth."""
     return [leaves.reshape(1 << level, -1).sum(axis=1) for level in range(1, depth + 1)]
 
 
 def leaves_below(level: int, node: int, depth: int) -> Ints:
-    """Leaves, on level `depth`, below a node."""
+    """Nodes of level `depth` below a node."""
     width = 1 << (depth - level)
     return node * width + np.arange(width)

@@ -1,4 +1,4 @@
-"""The server: messages in, in one pass and constant memory, estimates out."""
+"""The server's side: decodes messages to estimates, in one pass and constant memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from metricdp.local.parameters import HEADER, VERSION, PublicParameters, Role
 from metricdp.local.randomizers import Randomizer, width
 
 _CHUNK = 1 << 16
-"""Messages read at a time."""
+"""Messages decoded at a time."""
 
 
 class Decoder:
@@ -32,15 +32,14 @@ class Decoder:
     Parameters
     ----------
     parameters : PublicParameters, dict, str or bytes
-        As the encoders got them.
+        The same as the encoders'.
 
     Notes
     -----
-    Whatever a message holds, it is either left out and counted (`LocalEstimate.rejected`), or it is
-    one that an encoder could have made. Such a message, sent by a hostile user or sent twice, moves
-    the count of any part by at most `LocalEstimate.share`, and the vector sum of any bucket by at
-    most `VectorOracle.share` in length: a message either supports a value or does not. See
-    ``docs/local.md``.
+    A message that no encoder could have made is rejected and counted (`LocalEstimate.rejected`).
+    Any other message, also of a hostile user or sent twice, changes the count of any part by at
+    most `LocalEstimate.share`, and the vector sum of any bucket by at most `VectorOracle.share` in
+    length. See ``docs/local.md``.
 
     Examples
     --------
@@ -71,12 +70,12 @@ class Decoder:
 
         Notes
         -----
-        One pass; O(message) time each. Malformed messages are left out and counted.
+        One pass; O(message) time for each. Malformed messages are rejected and counted.
         """
         return self.decode(self.sketch(messages))
 
     def decode(self, sketch: Sketch) -> LocalEstimate:
-        """Estimates from a sketch: the sum of any number of them."""
+        """Estimates from a sketch, or from a sum of sketches."""
         if sketch.fingerprint != self.parameters.fingerprint:
             raise InputError("the sketch is of other public parameters")
         return LocalEstimate(self.parameters, self.items, sketch)
@@ -115,7 +114,7 @@ class Decoder:
 
 
 def _columns(role: Role, block: NDArray[np.uint8]) -> tuple[list[list[NDArray[Any]]], Bools]:
-    """For every report of a role an array of its numbers, and which messages are valid."""
+    """Arrays of numbers for each report of a role, and which messages are valid, shape (n,)."""
     at = HEADER
     found = []
     good = (block[:, HEADER + role.n_bytes :] == 0).all(axis=1)
@@ -133,7 +132,7 @@ def _columns(role: Role, block: NDArray[np.uint8]) -> tuple[list[list[NDArray[An
 def numbers_of(
     randomizer: Randomizer, packed: NDArray[np.uint8]
 ) -> tuple[list[NDArray[Any]], Bools]:
-    """The numbers of n packed outputs, an array each, and which are within the limits."""
+    """The numbers of n packed outputs, one array each, and which outputs are within the limits."""
     at = 0
     inside = np.ones(len(packed), bool)
     found: list[NDArray[Any]] = []
@@ -155,7 +154,7 @@ def numbers_of(
 
 
 def _blocks(messages: Any, size: int) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    """Messages of the right size as arrays (n, size), each with the number of others met."""
+    """Messages of the right size as arrays (n, size), each with the number of all others."""
     if isinstance(messages, np.ndarray) and messages.dtype == np.uint8 and messages.ndim == 2:
         right = messages.shape[1] == size
         yield (
@@ -184,7 +183,7 @@ def _blocks(messages: Any, size: int) -> Iterator[tuple[NDArray[np.uint8], int]]
 
 
 def _message(given: object, line: bool) -> bytes:
-    """A message as bytes, from bytes or from a line of JSON; no bytes where it is neither."""
+    """A message as bytes, from bytes or a line of JSON; empty if it is neither."""
     if isinstance(given, bytes | bytearray | memoryview) and not line:
         return bytes(given)
     if not isinstance(given, str | bytes):

@@ -1,7 +1,7 @@
-"""What runs on a user's device: from an item and fresh coins to one message.
+"""The device's side: encodes an item as one randomized message.
 
-A message has a version (1 byte), two bytes of the parameters' fingerprint, the role (1 byte), the
-reports of that role, and zeros up to the stated size. Coins come from `secrets`.
+A message consists of a version (1 byte), two bytes of the parameters' fingerprint, the role (1
+byte), the reports of that role, and zeros up to the fixed size. Randomness comes from `secrets`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from metricdp.refusals import InputError
 
 
 class Encoder:
-    """Encodes items into messages, each of them epsilon-DP for its user, whatever becomes of it.
+    """Encodes items as messages, each of which is epsilon-DP for its user, whoever sees it.
 
-    `parameters`: the public ones, or their JSON; `most_epsilon`: refuse parameters whose messages
-    would spend more: the device's own limit, in case the server asks for too much.
+    `parameters`: the public parameters, or their JSON; `most_epsilon`: the device's own limit, by
+    which parameters with a larger epsilon are refused.
 
     Examples
     --------
@@ -35,10 +35,11 @@ class Encoder:
     -----
     **Privacy.** The role is drawn independently of the item. Given the role, a message is a list of
     independent reports, whose epsilons, exact rationals, add up to `epsilon` at most
-    (`metricdp.local.parameters`), and each report is epsilon-DP for every two inputs
-    (`metricdp.local.randomizers`): so is the message, for every two items, in the local model. The
-    device computes all weights itself from the epsilons; it trusts no number of the server but
-    these, which `most_epsilon` bounds. Several messages of one user add up.
+    (`metricdp.local.parameters`). Each report is DP in its epsilon for every two inputs
+    (`metricdp.local.randomizers`), so by composition the message is epsilon-DP for every two items,
+    in the local model. The device computes all weights itself from the epsilons, which
+    `most_epsilon` bounds; it trusts no other number of the server. The epsilons of several messages
+    of one user add up.
     """
 
     def __init__(self, parameters: Any, *, most_epsilon: Any = None) -> None:
@@ -57,11 +58,11 @@ class Encoder:
         for role in self.parameters.roles:
             for report in role.reports:
                 _check(report.randomizer, report.view, self._items)
-                report.randomizer.favored  # noqa: B018  # computed once, and refused now if it cannot be
+                report.randomizer.favored  # noqa: B018  # computed once; raises now if epsilon is out of range
 
     @property
     def epsilon(self) -> Fraction:
-        """What a message spends at most."""
+        """Most that a message spends."""
         return self.parameters.epsilon
 
     def encode(self, item: Any) -> bytes:
@@ -73,14 +74,14 @@ class Encoder:
         return self._message(views, vector, below)
 
     def _message(self, views: Sequence[int], vector: Any, below: Callable[[int], int]) -> bytes:
-        """A role's reports, drawn with these coins."""
+        """A message of a random role; `below`: random integers, as `secrets.randbelow`."""
         number = 0
         roles = self.parameters.roles
-        if len(roles) > 1:
-            at = below(self._shares) - roles[0].share
-            while at >= 0:
+        if len(roles) > 1:  # draw a role in proportion to the shares
+            rest = below(self._shares) - roles[0].share
+            while rest >= 0:
                 number += 1
-                at -= roles[number].share
+                rest -= roles[number].share
         parts = [self._head, bytes([number])]
         for report in roles[number].reports:
             randomizer = report.randomizer
@@ -95,7 +96,7 @@ def _plain(value: Any) -> Any:
 
 
 def _check(randomizer: Randomizer, view: int, items: Items) -> None:
-    """A report must be about a view that there is, and hold its whole domain."""
+    """Raise InputError unless a report is about an existing view and covers its whole domain."""
     if view >= len(items.domains):
         raise InputError("a report is about a view that these items do not have")
     if isinstance(randomizer, TopVectors):

@@ -1,4 +1,4 @@
-"""What the server knows after one round: noisy counts or sums, and centers as post-processing."""
+"""Estimates of the server after one round: noisy counts or sums, and centers by post-processing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from metricdp.running.attesting import attested, circumstances
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 
 LOCAL = 16
-"""Number of the proof of the reports."""
+"""Number of the proof for local reports."""
 _NAMES = {
     "k-rr": "k-ary randomized response",
     "local-hashing": "local hashing",
@@ -37,18 +37,18 @@ _NAMES = {
 
 
 LocalRelease = Release
-"""The same class, by an older name."""
+"""Older name of the same class."""
 
 
 class LocalEstimate:
-    """Estimates from the messages of one collection; everything computed from it is
-    post-processing, and free.
+    """Estimates from the messages of one collection; all that is computed from it is
+    post-processing, at no further cost.
 
     Attributes
     ----------
     parameters : PublicParameters
     n_messages, rejected : int
-        Valid messages, and those left out.
+        Numbers of valid and of rejected messages.
 
     Examples
     --------
@@ -73,14 +73,14 @@ class LocalEstimate:
 
     @cached_property
     def receipt(self) -> Receipt:
-        """What is promised to every user: one message each, replace-one neighbors."""
+        """The guarantee of each user, who sends one message: replace-one neighbors."""
         mechanisms = [
             _mechanism(report) for role in self.parameters.roles for report in role.reports
         ]
         local = Receipt.of(mechanisms, "replace-one", "user").paid(
             self.parameters.epsilon, Fraction(0), "one message a user"
         )
-        local = attested(local, self._made())
+        local = attested(local, self._provenance())
         if self.parameters.trust == TRUST[0]:
             return local
         roles = self.parameters.roles
@@ -90,8 +90,8 @@ class LocalEstimate:
         bound = f"{self.n_messages:,} messages shuffled, numerical clone bound"
         return local.paid(shuffled_epsilon(single, self.n_messages, delta), delta, bound)
 
-    def _made(self) -> Provenance:
-        """Public circumstances of the collection."""
+    def _provenance(self) -> Provenance:
+        """The public circumstances of the collection."""
         text = self.parameters.to_json()
         name = str(self.parameters.items.get("kind", "items"))
         universe = {"kind": "public parameters of a collection", "name": name}
@@ -118,19 +118,19 @@ class LocalEstimate:
 
     @cached_property
     def counts(self) -> Floats:
-        """Finite universes: unbiased number of users in every part (n_parts,), perhaps negative."""
+        """Finite universes: unbiased number of users in each part (n_parts,), perhaps negative."""
         return self._level(len(self.parameters.roles) - 1)[0]
 
     @property
     def deviation(self) -> float:
-        """Finite universes: standard deviation of the count of a part that few users are in."""
+        """Finite universes: standard deviation of the count of a part with few users."""
         return self._level(len(self.parameters.roles) - 1)[1]
 
     @property
     def share(self) -> float:
-        """Finite universes: how far any one message can have moved any count."""
-        times = self.n_messages / max(self.sketch.users[-1], 1)
-        return self._finite().share * max(times, 1.0)
+        """Finite universes: most by which one message can change any count."""
+        scale = self.n_messages / max(self.sketch.users[-1], 1)
+        return self._finite().share * max(scale, 1.0)
 
     def release(self, metric: Metric, *, signed: bool = False) -> Release:
         """Weights on the public universe, for any number of questions.
@@ -140,9 +140,9 @@ class LocalEstimate:
         metric : Metric
             The universe that the parameters were made for: the same ids in the same order.
         signed : bool
-            The unbiased, signed counts themselves, in place of their posterior mean
-            (`metricdp.solvers.estimate.tree_posterior`) on the Ward tree of the parts. The number
-            of messages is public, and the total.
+            Unbiased counts, which may be negative, instead of their posterior mean
+            (`metricdp.solvers.estimate.tree_posterior`) on the Ward tree of the parts, whose total
+            is the public number of messages.
         """
         self._finite()
         ids = self.items.ids
@@ -177,8 +177,8 @@ class LocalEstimate:
         metric : Metric
             Finite universes: the one that the parameters were made for.
         asked
-            `candidates`, `opened`, `seed`, `time_limit` as `Release.k_median`; in a box
-            `seed` alone.
+            `candidates`, `opened`, `seed`, `time_limit` as `Release.k_median`; in a box only
+            `seed`.
         """
         return self._asked(k, 1, metric, asked)
 
@@ -204,19 +204,20 @@ class LocalEstimate:
         return oracle_of(self.parameters.roles[-1].reports[0].randomizer)
 
     def _level(self, number: int) -> tuple[Floats, float]:
-        """The counts of one role's view for all users; the standard deviation of a rare part's."""
+        """Counts of a role's view, scaled up to all users, and the standard deviation of a part
+        with few users.
+        """
         self._finite()
         oracle: Any = oracle_of(self.parameters.roles[number].reports[0].randomizer)
         users = self.sketch.users[number]
         n_parts = self.items.domains[number]
-        times = self.n_messages / max(users, 1)
+        scale = self.n_messages / max(users, 1)
         found = oracle.counts(self.sketch.arrays[number][0], users)[:n_parts]
-        return found * times, sqrt(users * oracle.variance) * times
+        return found * scale, sqrt(users * oracle.variance) * scale
 
     def _counts_of(self, number: int, tree: PartitionTree) -> Counts:
-        """One role's counts as evidence. Where only some users were asked, which of them is chance
-        too: a count of n p users varies by n p (1 - p) times how many users there are for one
-        asked.
+        """One role's counts with their noise scale. If only m of n users report to the role, the
+        sampling variance n p (1 - p) (n / m - 1) of a part with a share p of the users is added.
         """
         values, deviation = self._level(number)
         last = number == len(self.parameters.roles) - 1
@@ -226,13 +227,13 @@ class LocalEstimate:
         if users == 0:
             return Counts(nodes, n * tree.sizes[nodes] / tree.sizes[-1], float(n), True)
         share = np.clip(values / n, 0.0, 1.0)
-        drawn = n * share * (1 - share) * (n / users - 1)
-        scale = np.sqrt((np.maximum(deviation, 0.5) ** 2 + drawn) / 2)
+        sampling = n * share * (1 - share) * (n / users - 1)
+        scale = np.sqrt((np.maximum(deviation, 0.5) ** 2 + sampling) / 2)
         return Counts(nodes, values, scale, True)
 
 
 def _mechanism(report: Report) -> Mechanism:
-    """A report as the receipt states it; its scale is what one user adds in standard deviation."""
+    """A report for the receipt; its scale is the standard deviation that one user adds."""
     oracle = oracle_of(report.randomizer)
     what = "vector" if report.randomizer.kind == "top-vectors" else "part"
     query = f"{what} of one item, view {report.view}"

@@ -1,8 +1,9 @@
-"""From a user's item to its *views*, integers in public domains that reports are about.
+"""Maps a user's item to its *views*: integers in public domains, one for each level of a tree,
+about which reports are made.
 
-- hierarchy: the item's part of a public partition, and at coarser levels of a public tree above it.
-- simhash, in a ball: for each level i the signs of its products with i public directions.
-- net, in a ball: for each level the net point of the chain of nearest ones from the finest up.
+- hierarchy: the item's part of a public partition, and its nodes on coarser levels of the tree.
+- simhash, in a ball: on level i, the signs of inner products with the first i public directions.
+- net, in a ball: on the finest level the nearest net point, on others the one nearest to it.
 
 Views and vectors are deterministic functions of the item and of public facts.
 """
@@ -30,7 +31,7 @@ UNKNOWN = "the item is not in the public universe of these parameters"
 class Items(ABC):
     """A public universe and the views of its items.
 
-    `domains`: number of values of each view; `dimension`: of the vector; 0 where there is none.
+    `domains`: number of values of each view; `dimension`: d of vectors, 0 if there are none.
     """
 
     domains: tuple[int, ...]
@@ -38,13 +39,13 @@ class Items(ABC):
 
     @abstractmethod
     def values(self, item: Any) -> tuple[tuple[int, ...], Any]:
-        """The views of one item and its vector (None where there is none)."""
+        """The views of one item, and its vector or None."""
 
 
 class HierarchyItems(Items):
-    """Ids of a finite universe; the views are the id's parts at levels of a tree. `plain` holds
-    ids, labels, parts, `children` (children before parents), and the nodes of coarser `levels`, if
-    there are any.
+    """Ids of a finite universe, whose views are the id's parts on levels of a tree. `plain` holds
+    ids, labels, the number of parts, `children` of inner nodes (children before parents), and the
+    nodes of each coarser level (`levels`).
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
@@ -83,7 +84,7 @@ class HierarchyItems(Items):
         self.domains = (*map(len, self.levels), self.n_parts)
 
     def _below(self) -> list[list[int]]:
-        """The parts below every node."""
+        """The parts below each node."""
         rule = "children must be the pairs of a binary tree above the parts, children first"
         below = [[part] for part in range(self.n_parts)]
         free = set(range(self.n_parts))
@@ -98,9 +99,9 @@ class HierarchyItems(Items):
         return below
 
     def values(self, item: Any) -> tuple[tuple[int, ...], Any]:
-        """The parts of an id, coarse to fine."""
+        """The nodes and the part of an id, coarse to fine."""
         part = None
-        with suppress(Exception):  # not hashable, or an id of a class with ideas of its own
+        with suppress(Exception):  # not hashable, or its class raises in a comparison
             part = self._part.get(item)
         if part is None:
             raise InputError(UNKNOWN)
@@ -108,12 +109,12 @@ class HierarchyItems(Items):
 
 
 def _all_below(numbers: Any, bound: int) -> bool:
-    """Whether it is a list of integers from 0 to below a bound."""
+    """Whether it is a list of integers from 0 to bound - 1."""
     return isinstance(numbers, list) and all(type(v) is int and 0 <= v < bound for v in numbers)
 
 
 def _ints(pair: list[Any]) -> list[int]:
-    """A pair's numbers, -1 where one is none or both are the same."""
+    """The two distinct integers of a pair, else [-1]."""
     good = all(type(v) is int for v in pair) and pair[0] != pair[1]
     return pair if good else [-1]
 
@@ -123,7 +124,7 @@ def _id(plain: Any) -> Any:
 
 
 class BallItems(Items):
-    """Points of R^d, moved into a public ball and scaled to the unit ball.
+    """Points of R^d, projected into a public ball and scaled to the unit ball.
 
     `plain`: `middle`, d numbers, and `radius` of the ball; `depth`, `seed` of the views.
     """
@@ -143,7 +144,7 @@ class BallItems(Items):
         self.seed = whole(plain.get("seed"), "seed", 0, (1 << 64) - 1)
 
     def values(self, item: Any) -> tuple[tuple[int, ...], Any]:
-        """All levels' views of one point, and the point in the unit ball."""
+        """The views of one point on all levels, and the point in the unit ball."""
         import numpy as np
 
         try:
@@ -156,7 +157,7 @@ class BallItems(Items):
         return tuple(int(view[0]) for view in self.views(unit)), unit[0]
 
     def unit(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Points in the unit ball (n, d): those outside are moved onto the sphere."""
+        """Points in the unit ball (n, d); points outside are projected onto the sphere."""
         import numpy as np
 
         with np.errstate(over="ignore"):
@@ -165,14 +166,13 @@ class BallItems(Items):
 
     @abstractmethod
     def views(self, unit: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-        """For every level, coarse to fine, the view of each point of the unit ball, shapes (n,)."""
+        """For each level, coarse to fine, the views of points of the unit ball, shapes (n,)."""
 
 
 class SimHashItems(BallItems):
-    """Charikar's SimHash (STOC 2002): node of level i = signs along the first i directions; the
-    first direction is the highest bit.
-
-    The paper's Section 5: z_i = (g_1(x), …, g_i(x)). Levels 1 … depth.
+    """SimHash (Charikar, STOC 2002): the node of level i (1 … depth) consists of the signs along
+    the first i directions, z_i = (g_1(x), …, g_i(x)), with the first as highest bit (Chang et al.,
+    ICML 2021, Section 5).
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
@@ -185,7 +185,7 @@ class SimHashItems(BallItems):
         return streams.vectors(self.seed, self.depth, self.dimension)
 
     def views(self, unit: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-        """Prefixes of the signs."""
+        """Prefixes of the bits of signs."""
         import numpy as np
 
         bits = (unit @ self.directions.T > 0).astype(np.int64)
@@ -194,10 +194,10 @@ class SimHashItems(BallItems):
 
 
 class NetItems(BallItems):
-    """Shifted cubic lattices of covering radius 2^-i in the unit ball, of at most three dimensions.
+    """Shifted cubic lattices of covering radius 2^-i in the unit ball, in at most three dimensions.
 
-    A point's node of the finest level is its nearest net point, that of level i the one nearest to
-    its node of level i + 1 (Section 3.1).
+    A point's node of the finest level is its nearest net point; that of level i is the net point
+    nearest to its node of level i + 1 (Chang et al., ICML 2021, Section 3.1).
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
@@ -222,14 +222,14 @@ class NetItems(BallItems):
         return cut.astype(np.float64).reshape(self.depth, self.dimension) / (1 << 24)
 
     def nearest(self, points: NDArray[np.float64], level: int) -> NDArray[np.int64]:
-        """Index of the net point of a level nearest to each point, shape (n,)."""
+        """Index of the nearest net point of a level for each point, shape (n,)."""
         import numpy as np
 
         cell = np.floor(points / self.spacing[level] - self.shifts[level] + 0.5).astype(np.int64)
         return self.number(np.clip(cell, -self.reach[level], self.reach[level]), level)
 
     def number(self, cell: NDArray[np.int64], level: int) -> NDArray[np.int64]:
-        """Index of lattice coordinates: digits of base 2 · reach + 1."""
+        """Index of lattice coordinates (n, d), which are its digits in base 2 · reach + 1."""
         return (cell + self.reach[level]) @ self._powers(level)
 
     def cells(self, index: NDArray[np.int64], level: int) -> NDArray[np.int64]:
@@ -238,7 +238,7 @@ class NetItems(BallItems):
         return index[:, None] // self._powers(level) % base - self.reach[level]
 
     def _powers(self, level: int) -> NDArray[np.int64]:
-        """Of the base of a level's digits."""
+        """Powers of the base of a level's digits, shape (d,)."""
         import numpy as np
 
         base = 2 * self.reach[level] + 1
@@ -249,7 +249,7 @@ class NetItems(BallItems):
         return (self.cells(index, level) + self.shifts[level]) * self.spacing[level]
 
     def views(self, unit: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-        """The chain of nearest net points."""
+        """Indices of nearest net points, computed from the finest level up."""
         points, found = unit, []
         for level in range(self.depth - 1, -1, -1):
             index = self.nearest(points, level)
@@ -266,7 +266,7 @@ KINDS: dict[str, type[Any]] = {
 
 
 def items_of(plain: dict[str, Any]) -> Any:
-    """The universe that public parameters speak of."""
+    """The items of public parameters."""
     kind = plain.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"items must be of one of the kinds {', '.join(KINDS)}")
@@ -274,5 +274,5 @@ def items_of(plain: dict[str, Any]) -> Any:
 
 
 def bits_of(domain: int) -> int:
-    """Bits that hold the values below a domain."""
+    """Number of bits of the values from 0 to domain - 1."""
     return max(1, (domain - 1).bit_length())

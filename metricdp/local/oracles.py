@@ -1,7 +1,8 @@
-"""The server's side of every randomizer: sketches, estimates and their accuracy.
+"""Frequency and vector oracles: the server's side of each randomizer, its sketch, estimates and
+their variance.
 
-A sketch is a few arrays of integers. Sketches of parts of the messages add up exactly, in any order
-and grouping.
+A sketch is a few arrays of integers. Sketches of different messages can be added, exactly and in
+any order.
 """
 
 from __future__ import annotations
@@ -29,67 +30,67 @@ from metricdp.local.randomizers import (
 )
 
 MOST_BYTES = 12
-"""Of a report about a finite universe: sixteen bytes a message."""
+"""Most bytes of a report about a finite universe, so that a message has sixteen."""
 _MOST_LOG_BUCKETS = 10
 _MOST_CELLS = 1 << 25
-"""Numbers in one array of a sketch."""
+"""Most numbers in one array of a sketch."""
 
 
 class Oracle(ABC):
-    """Reads the reports of one randomizer.
+    """Aggregates the reports of one randomizer.
 
-    `shape`: of its array in a sketch.
+    `shape`: shape of its array in a sketch.
     """
 
     shape: tuple[int, ...]
 
     def valid(self, columns: list[NDArray[Any]]) -> Bools:
-        """Which of n outputs, each number within its limits, can occur at all, shape (n,)."""
+        """Which of n outputs, whose numbers are within the limits, are possible, shape (n,)."""
         return np.ones(len(columns[0]), bool)
 
     @abstractmethod
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
-        """Add valid outputs, one array a number, to the sketch's array."""
+        """Add valid outputs, one array for each of their numbers, to the sketch's array."""
 
 
 class FrequencyOracle(Oracle):
-    """Unbiased counts from reports of a `FrequencyRandomizer`.
+    """Unbiased counts from reports of a `FrequencyRandomizer` (Wang et al., USENIX Security 2017).
 
-    `held`, `other`: probability that an output supports the user's own value, and any other value.
+    `p`, `q`: probability that an output supports the user's own value, and any other value.
     """
 
-    held: float
-    other: float
+    p: float
+    q: float
 
     def __init__(self, randomizer: FrequencyRandomizer) -> None:
         self.randomizer, self.shape = randomizer, (randomizer.domain,)
 
     @property
     def variance(self) -> float:
-        """What one user adds to the variance of the count of a value that it does not have."""
-        return self.other * (1 - self.other) / (self.held - self.other) ** 2
+        """Variance that a user adds to the count of another value: q(1 - q) / (p - q)^2."""
+        return self.q * (1 - self.q) / (self.p - self.q) ** 2
 
     @property
     def share(self) -> float:
-        """How far one message can move any count: an honest user's place is worth 1."""
-        return max(self.other, 1 - self.other) / (self.held - self.other)
+        """Most by which one message can change any count; an honest one adds 1 in expectation."""
+        return max(self.q, 1 - self.q) / (self.p - self.q)
 
     def counts(self, array: Ints, n: int) -> Floats:
-        """Unbiased estimate of how many of n users have each value, shape (domain,)."""
-        return (self.supports(array) - n * self.other) / (self.held - self.other)
+        """Unbiased estimate of the number of n users with each value, shape (domain,)."""
+        return (self.supports(array) - n * self.q) / (self.p - self.q)
 
     def supports(self, array: Ints) -> Floats:
-        """Number of messages that support each value."""
+        """Number of messages that support each value, shape (domain,)."""
         return array.astype(np.float64)
 
 
 class KRROracle(FrequencyOracle):
-    """Of k-ary randomized response."""
+    """Oracle of k-ary randomized response."""
 
     def __init__(self, randomizer: KRR) -> None:
         super().__init__(randomizer)
-        self.held = randomizer.favored / randomizer.total
-        self.other = randomizer.unit / randomizer.total
+        self.p = randomizer.favored / randomizer.total
+        self.q = randomizer.unit / randomizer.total
 
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
         """Count the reported values."""
@@ -97,28 +98,28 @@ class KRROracle(FrequencyOracle):
 
 
 class LocalHashingOracle(FrequencyOracle):
-    """Of local hashing, by characters (`metricdp.kernels.local_sketch`)."""
+    """Oracle of local hashing; its sketch is a spectrum (`metricdp.kernels.local_sketch`)."""
 
     def __init__(self, randomizer: LocalHashing) -> None:
         super().__init__(randomizer)
         self.shape = (1 << randomizer.value_bits,)
         buckets = randomizer.limits[1]
-        self.held = randomizer.favored / (randomizer.favored + (buckets - 1) * randomizer.unit)
-        self.other = 1 / buckets
+        self.p = randomizer.favored / (randomizer.favored + (buckets - 1) * randomizer.unit)
+        self.q = 1 / buckets
 
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
-        """Add every message's characters."""
+        """Add the characters of each message."""
         add_hashes(array, columns[0], columns[1], self.randomizer.log_buckets)  # type: ignore[attr-defined]
 
     def supports(self, array: Ints) -> Floats:
-        """One transform for all values."""
+        """The supports of all values, by one Walsh–Hadamard transform."""
         table = array.reshape(-1, 1).copy()
         walsh(table)
         return table[: self.randomizer.domain, 0] / (1 << self.randomizer.log_buckets)  # type: ignore[attr-defined]
 
 
 class SubsetOracle(FrequencyOracle):
-    """Of subset selection."""
+    """Oracle of subset selection."""
 
     def __init__(self, randomizer: SubsetSelection) -> None:
         super().__init__(randomizer)
@@ -126,8 +127,8 @@ class SubsetOracle(FrequencyOracle):
         s = randomizer.size
         favored = randomizer.favored
         unit = randomizer.unit
-        self.held = favored * s / (favored * s + unit * (m - s))
-        self.other = (self.held * (s - 1) + (1 - self.held) * s) / (m - 1)
+        self.p = favored * s / (favored * s + unit * (m - s))
+        self.q = (self.p * (s - 1) + (1 - self.p) * s) / (m - 1)
 
     def _bits(self, columns: list[NDArray[Any]]) -> NDArray[np.uint8]:
         packed = columns[0]
@@ -135,16 +136,16 @@ class SubsetOracle(FrequencyOracle):
         return np.unpackbits(rows, axis=1)[:, ::-1]
 
     def valid(self, columns: list[NDArray[Any]]) -> Bools:
-        """Subsets of the right size."""
+        """Whether subsets have the right size."""
         return self._bits(columns).sum(axis=1, dtype=np.int64) == self.randomizer.size  # type: ignore[attr-defined]
 
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
-        """Count the values in the subsets."""
+        """Count the subsets that contain each value."""
         array += self._bits(columns).sum(axis=0, dtype=np.int64)[: len(array)]
 
 
 class VectorOracle(Oracle):
-    """Unbiased bucket sums from reports of `TopVectors`, given the sums of vectors named."""
+    """Unbiased vector sums of buckets from reports of `TopVectors`."""
 
     def __init__(self, randomizer: TopVectors) -> None:
         self.randomizer = randomizer
@@ -152,15 +153,15 @@ class VectorOracle(Oracle):
 
     @cached_property
     def scale(self) -> float:
-        """Mean product of the named vector (in standard deviations) with the one reported."""
+        """Mean inner product of the reported candidate, in standard deviations, with the vector."""
         r = self.randomizer
         return self._along(top_mean(r.candidates, r.top), 0.0)
 
-    def _along(self, top: float, all_of_them: float) -> float:
-        """Mean over the named candidate: `top` over the favored, `all_of_them` over all."""
+    def _along(self, top: float, every: float) -> float:
+        """Mean over the reported candidate, of a mean `top` over favored and `every` over all."""
         r = self.randomizer
         total = r.top * r.favored + (r.candidates - r.top) * r.unit
-        return (r.top * (r.favored - r.unit) * top + r.candidates * r.unit * all_of_them) / total
+        return (r.top * (r.favored - r.unit) * top + r.candidates * r.unit * every) / total
 
     @property
     def variance(self) -> float:
@@ -171,16 +172,16 @@ class VectorOracle(Oracle):
 
     @property
     def share(self) -> float:
-        """The greatest length that one message adds to any bucket's sum."""
+        """Most length that one message adds to any bucket's sum."""
         most = float(streams.quantiles().max()) / streams.STEPS
         return most * self.randomizer.dimension**0.5 / self.scale
 
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
-        """Add the vectors named, each in the row of its character."""
+        """Add the reported candidates, each to the row of its character."""
         add_vectors(array, *columns, streams.quantiles())
 
     def sums(self, array: Ints) -> Floats:
-        """Unbiased estimate of the sum of users' vectors in every bucket (2^bucket_bits, d)."""
+        """Unbiased estimate of the sum of users' vectors in each bucket (2^bucket_bits, d)."""
         table = array.copy()
         walsh(table)
         return table / (streams.STEPS * self.scale)
@@ -188,7 +189,7 @@ class VectorOracle(Oracle):
 
 @lru_cache(maxsize=64)
 def top_mean(candidates: int, top: int, power: int = 1) -> float:
-    """Expected mean of the `top` largest of standard normal numbers, or of their squares."""
+    """Expected mean of the `top` largest of standard normal numbers (`power` 2: of squares)."""
     from scipy.special import bdtr, ndtr
 
     z = np.linspace(-9, 9, 36_001)
@@ -221,7 +222,7 @@ def oracle_of(randomizer: Randomizer) -> Any:
 def best_frequency_randomizer(
     epsilon: Fraction, domain: int, most_bytes: int = MOST_BYTES
 ) -> FrequencyRandomizer:
-    """The frequency randomizer of least variance for rare values, of `most_bytes` at most."""
+    """The frequency randomizer of least variance for rare values, with at most `most_bytes`."""
     bits = max(1, (domain - 1).bit_length())
     candidates: list[FrequencyRandomizer] = [KRR(epsilon, domain)]
     candidates += [
@@ -237,7 +238,7 @@ def best_frequency_randomizer(
 
 @lru_cache(maxsize=256)
 def best_vector_randomizer(epsilon: Fraction, dimension: int, bucket_bits: int) -> TopVectors:
-    """The vector randomizer of least variance, with enough candidates for the best cap."""
+    """The vector randomizer of least variance, with enough candidates for a near-optimal `top`."""
     candidates = 256
     while candidates < 4096 and candidates < 2 * np.exp(float(epsilon)):
         candidates *= 2
@@ -245,27 +246,27 @@ def best_vector_randomizer(epsilon: Fraction, dimension: int, bucket_bits: int) 
         max(1, round(candidates * 0.5 ** (i / 4)))
         for i in range(4, 4 * int(np.log2(candidates)) + 1)
     }
-    drawn = [
+    randomizers = [
         TopVectors(epsilon, dimension, candidates, top, bucket_bits) for top in sorted(options)
     ]
-    return min(drawn, key=lambda r: VectorOracle(r).variance)
+    return min(randomizers, key=lambda r: VectorOracle(r).variance)
 
 
 @dataclass
 class Sketch:
-    """What a decoder keeps of messages: counts of them, and one array of integers a report.
-    Sketches of the same parameters add up.
+    """Aggregate of messages: their numbers, and an array of integers for each report. Sketches of
+    the same parameters can be added.
 
     Attributes
     ----------
     fingerprint : bytes
-        Of the parameters.
+        Fingerprint of the parameters.
     users : list of int
-        Valid messages of every role.
+        Number of valid messages of each role.
     arrays : list of list of ndarray of int64
-        For every role, its reports' arrays.
+        For each role, the arrays of its reports.
     rejected : int
-        Messages that no encoder of these parameters makes: left out.
+        Number of messages that no encoder of these parameters makes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What both sides share: the public parameters of one collection, as versioned JSON."""
+"""Public parameters of one collection, shared by devices and server as versioned JSON."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ FORMAT = "metricdp local parameters"
 VERSION = 1
 TRUST = ("one_round_local", "one_round_shuffle")
 HEADER = 4
-"""Bytes before a message's reports: version, two of the parameters' fingerprint, role."""
-_MOST_ROLES = 64  # devices check all: bounds their time
-_MOST_SHARE = 1 << 20  # bounds the integers that a device adds up
-_MOST_CANDIDATES = 1 << 16  # a device makes as many vectors
-_MOST_DIMENSION = 4096  # bounds a device's memory with them
+"""Bytes before a message's reports: version, two bytes of fingerprint, role."""
+_MOST_ROLES = 64  # bounds a device's time, as it checks all roles
+_MOST_SHARE = 1 << 20  # bounds the sum of shares on a device
+_MOST_CANDIDATES = 1 << 16  # bounds a device's time, as it generates as many vectors
+_MOST_DIMENSION = 4096  # bounds a device's memory for these vectors
 
 
 @dataclass(frozen=True)
 class Report:
-    """One randomized report: its randomizer, and the view of the item that it is about."""
+    """One randomized report of a message: its randomizer, and the index of the reported view."""
 
     randomizer: Randomizer
     view: int
@@ -42,7 +42,7 @@ class Report:
 
     @classmethod
     def of(cls, plain: Any) -> Report:
-        """Read it back, checking every number."""
+        """The inverse of `to_dict`, which checks every number."""
         rule = "a report needs a kind, an epsilon, a view and the options of its kind"
         if not isinstance(plain, dict) or plain.get("kind") not in KINDS:
             raise InputError(f"{rule}; kinds: {', '.join(KINDS)}")
@@ -77,7 +77,7 @@ _OPTIONS: dict[str, dict[str, tuple[int, int]]] = {
 
 @dataclass(frozen=True)
 class Role:
-    """What a user may be asked: a share of the users, and the reports of its message."""
+    """A kind of message: the reports in it, and the share of users who send it."""
 
     share: int
     reports: tuple[Report, ...]
@@ -97,12 +97,11 @@ class Role:
 class PublicParameters:
     """The public parameters of one collection. Nothing in them depends on any user.
 
-    `trust`: "one_round_local", or "one_round_shuffle" where a shuffler stands between the users and
-    the server, and is relied on; `epsilon`: what each message spends at most, in the local model,
-    whatever the server does; `users`: a public guess of their number, by which sizes were chosen;
-    `delta`: with a shuffler, of the guarantee that the receipt will state; `items`: the universe
-    and the views of an item (`metricdp.local.items`); `roles`: a user draws one of them, by their
-    shares, with coins of its own.
+    `trust`: "one_round_local", or "one_round_shuffle" with a trusted shuffler between users and
+    server; `epsilon`: most that each message spends, in the local model; `users`: a public guess of
+    the number of users, by which sizes were chosen; `delta`: with a shuffler, the delta of the
+    receipt's guarantee; `items`: the universe and the views of an item (`metricdp.local.items`);
+    `roles`: each user draws one at random, in proportion to the shares.
 
     Examples
     --------
@@ -135,7 +134,7 @@ class PublicParameters:
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """Two bytes by which a decoder knows messages of other parameters."""
+        """Two bytes by which a decoder rejects messages of other parameters."""
         return sha256(self.to_json().encode()).digest()[:2]
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,7 +155,7 @@ class PublicParameters:
         }
 
     def to_json(self) -> str:
-        """One line of JSON, the same for the same parameters."""
+        """One line of JSON, equal for equal parameters."""
         try:
             return json.dumps(
                 self.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":")
@@ -168,12 +167,12 @@ class PublicParameters:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> PublicParameters:
-        """Read a file that holds `to_json`."""
+        """Read the parameters in a file written by `to_json`."""
         return cls.of(Path(path).read_bytes())
 
     @classmethod
     def of(cls, given: Any) -> PublicParameters:
-        """Parameters from themselves, from their JSON or from what it says."""
+        """Parameters from an object of this class, its JSON, or its `to_dict`."""
         if isinstance(given, cls):
             return given
         if isinstance(given, str | bytes):
@@ -225,7 +224,7 @@ def whole(value: Any, name: str, least: int, most: int) -> int:
 
 
 def fraction(value: Any, name: str) -> Fraction:
-    """A number that is written as text, such as "1/2" or "0.5", or is a whole number."""
+    """A non-negative number from text, such as "1/2" or "0.5", or from an integer."""
     number = None
     read = isinstance(value, str | int) and not isinstance(value, bool)
     if read and len(str(value)) <= 200 and "e" not in str(value).lower():

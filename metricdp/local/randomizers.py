@@ -1,8 +1,8 @@
-"""Local randomizers: exact distributions on finite sets of messages, drawn with integer coins.
+"""Local randomizers: exact distributions on finite sets of outputs, drawn with random integers.
 
-Given a message's public coins, outputs that the user's value *favors* have weight A, all others B =
-2^32; the number of favored outputs is the same for all values. A / B <= exp(epsilon) in exact
-rationals.
+Given a message's public randomness, outputs *favored* by the user's value have weight A, all others
+weight B = 2^32; each value favors the same number of outputs. A / B <= exp(epsilon) holds in exact
+rational arithmetic.
 
 **Privacy.** epsilon-DP in the local model (proof P16, ``docs/proofs/16-local.md``).
 
@@ -32,20 +32,20 @@ from metricdp.local import streams
 from metricdp.refusals import InputError
 
 UNIT = 1 << 32
-"""B, the weight of an output that a value does not favor."""
-LEAST_EPSILON = Fraction(1, 1000)  # still millions of steps of UNIT between the weights
-MOST_EPSILON = Fraction(20)  # beyond, a report says the value itself
+"""B, the weight of an output that is not favored."""
+LEAST_EPSILON = Fraction(1, 1000)  # A and B still differ by millions
+MOST_EPSILON = Fraction(20)  # beyond it, a report practically reveals the value
 MOST_DOMAIN = 1 << 24  # bounds the decoder's counts
-_NORM_BITS = 53  # those of a float: rounds no norm
+_NORM_BITS = 53  # the precision of a float, so that no norm is rounded
 
 Below = Callable[[int], int]
-"""Source of coins: a uniform integer from 0 to n - 1, such as `secrets.randbelow`."""
+"""Source of randomness: a uniform integer from 0 to n - 1, as `secrets.randbelow`."""
 
 
 def favored_weight(epsilon: Fraction, unit: int = UNIT) -> int:
-    """An integer A with A / unit <= exp(epsilon), and short of it by less than 2 / unit.
+    """An integer A with exp(epsilon) - 2 / unit < A / unit <= exp(epsilon).
 
-    Partial sums of the exponential series are below it; they are summed as exact rationals.
+    It is a partial sum of the exponential series, in exact rationals, rounded down.
     """
     if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
         raise InputError(
@@ -62,15 +62,15 @@ def favored_weight(epsilon: Fraction, unit: int = UNIT) -> int:
 
 
 def width(bound: int) -> int:
-    """Bytes that hold the integers from 0 to bound - 1."""
+    """Number of bytes of integers from 0 to bound - 1."""
     return max(1, ((bound - 1).bit_length() + 7) // 8)
 
 
 class Randomizer(ABC):
     """One report of a message.
 
-    `kind`: its name in the public parameters; `unit`: weight B; smaller than `UNIT` only in tests,
-    which go through all coins.
+    `kind`: its name in the public parameters; `unit`: weight B, smaller than `UNIT` only in tests,
+    which enumerate all random integers.
     """
 
     kind: ClassVar[str]
@@ -85,7 +85,9 @@ class Randomizer(ABC):
     @property
     @abstractmethod
     def limits(self) -> tuple[int, ...]:
-        """The integers of an output lie below these; they are sent big-endian in fewest bytes."""
+        """Exclusive upper bounds of an output's integers, which are sent big-endian in fewest
+        bytes.
+        """
 
     @abstractmethod
     def draw(self, value: Any, below: Below) -> tuple[int, ...]:
@@ -93,7 +95,7 @@ class Randomizer(ABC):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of an output."""
+        """Number of bytes of an output."""
         return sum(map(width, self.limits))
 
     def pack(self, output: tuple[int, ...]) -> bytes:
@@ -103,13 +105,13 @@ class Randomizer(ABC):
 
 
 class FrequencyRandomizer(Randomizer):
-    """A report about which of `domain` values the user has."""
+    """A report on which of `domain` values the user has."""
 
     domain: int
 
 
 def _one_of(size: int, favored: int, unit: int, below: Below) -> int:
-    """0 with weight `favored`, 1 … size - 1 with weight `unit` each."""
+    """A random index: 0 with weight `favored`, each of 1 … size - 1 with weight `unit`."""
     at = below(favored + (size - 1) * unit) - favored
     return 0 if at < 0 else 1 + at // unit
 
@@ -125,11 +127,11 @@ class KRR(FrequencyRandomizer):
 
     @cached_property
     def limits(self) -> tuple[int, ...]:
-        """The reported value."""
+        """Bound of the reported value."""
         return (self.domain,)
 
     def draw(self, value: int, below: Below) -> tuple[int, ...]:
-        """The value shifted, round the domain, by 0 or with the small weight by something else."""
+        """The value plus a random offset modulo the domain: 0 has weight A, others weight B."""
         return ((value + _one_of(self.domain, self.favored, self.unit, below)) % self.domain,)
 
     @property
@@ -140,11 +142,11 @@ class KRR(FrequencyRandomizer):
 
 @dataclass(frozen=True)
 class LocalHashing(FrequencyRandomizer):
-    """Local hashing [2]_ with a random linear function of bits: the value's hash is favored among
-    2^log_buckets.
+    """Local hashing [2]_ by a random linear function of bits to 2^log_buckets hashes, of which the
+    value's hash is favored.
 
-    The message holds the function, a Hankel matrix over GF(2). The hash of the difference of two
-    values is uniform, so counts are unbiased, and one Walsh–Hadamard transform gives all of them.
+    The message contains the function, a Hankel matrix over GF(2). The hash of the difference of two
+    values is uniform, so counts are unbiased. One Walsh–Hadamard transform computes all of them.
     """
 
     kind = "local-hashing"
@@ -155,23 +157,23 @@ class LocalHashing(FrequencyRandomizer):
 
     @cached_property
     def value_bits(self) -> int:
-        """Bits of a value."""
+        """Number of bits of a value."""
         return max(1, (self.domain - 1).bit_length())
 
     @cached_property
     def limits(self) -> tuple[int, ...]:
-        """The hash function and the reported hash."""
+        """Bounds of the hash function and of the reported hash."""
         return 1 << (self.value_bits + self.log_buckets - 1), 1 << self.log_buckets
 
     def hash(self, function: int, value: int) -> int:
-        """The hash of a value: bit i is the parity of the bits of value and row i."""
+        """The hash of a value: bit i is the parity of the bitwise and of value and row i."""
         found = 0
         for i in range(self.log_buckets):
             found |= (((function >> i) & value).bit_count() & 1) << i
         return found
 
     def draw(self, value: int, below: Below) -> tuple[int, ...]:
-        """A random function, and the hash or, with the small weight, another one."""
+        """A random function, and the value's hash with weight A, each other one with weight B."""
         function = below(self.limits[0])
         other = _one_of(1 << self.log_buckets, self.favored, self.unit, below)
         return function, self.hash(function, value) ^ other
@@ -179,7 +181,9 @@ class LocalHashing(FrequencyRandomizer):
 
 @dataclass(frozen=True)
 class SubsetSelection(FrequencyRandomizer):
-    """Subset selection [3]_: of all subsets of `size` values, those with the value are favored."""
+    """Subset selection [3]_: of all subsets of `size` values, those that contain the value are
+    favored.
+    """
 
     kind = "subset"
     epsilon: Fraction
@@ -189,32 +193,32 @@ class SubsetSelection(FrequencyRandomizer):
 
     @cached_property
     def limits(self) -> tuple[int, ...]:
-        """The subset, as bits."""
+        """Bound of the subset, as bits."""
         return (1 << self.domain,)
 
     def draw(self, value: int, below: Below) -> tuple[int, ...]:
         """Whether the value is in, then a uniform subset of the others (Floyd's algorithm)."""
         inside = self.favored * self.size
-        held = below(inside + self.unit * (self.domain - self.size)) < inside
+        included = below(inside + self.unit * (self.domain - self.size)) < inside
         subset = 0
         others = self.domain - 1
-        count = self.size - held
+        count = self.size - included
         coins = below(perm(others, count))
         for last in range(others - count, others):
             coins, pick = divmod(coins, last + 1)
             subset |= 1 << (pick if not subset >> pick & 1 else last)
         low = subset & ((1 << value) - 1)
-        return (low | held << value | (subset ^ low) << 1,)
+        return (low | included << value | (subset ^ low) << 1,)
 
 
 @dataclass(frozen=True)
 class TopVectors(Randomizer):
-    """A vector of the unit ball in a bucket: of `candidates` random vectors, the `top` that point
-    most along it are favored, the discrete form of PrivUnit [4]_.
+    """A vector of the unit ball and its bucket: of `candidates` pseudo-random vectors, the `top`
+    with the largest inner products with it are favored (a discrete PrivUnit [4]_).
 
-    The message holds the nonce of the vectors (`metricdp.local.streams`), a random character of the
-    buckets, and a candidate's index. A vector shorter than 1 is rounded at random to a unit vector,
-    so that its mean stays.
+    The message contains the nonce of the candidates (`metricdp.local.streams`), a random character
+    of the buckets, and a candidate's index. A vector shorter than 1 is rounded at random to plus or
+    minus its direction, which preserves its mean.
 
     **Privacy.** Given nonce, character and rounding, exactly `top` indices have weight A, the
     others B. Averaging keeps the bound A / B.
@@ -230,24 +234,24 @@ class TopVectors(Randomizer):
 
     @cached_property
     def limits(self) -> tuple[int, ...]:
-        """Character, nonce, index."""
+        """Bounds of character, nonce and index."""
         return 1 << self.bucket_bits, 1 << 64, self.candidates
 
     def draw(self, value: tuple[int, Any], below: Below) -> tuple[int, ...]:
-        """An index among the favored, or among the others; `value` is (bucket, vector)."""
+        """A random character and nonce, and an index; `value` is (bucket, vector)."""
         bucket, vector = value
         character = below(self.limits[0])
         nonce = below(self.limits[1])
         length = min(hypot(*vector), 1.0)
         along = below(1 << _NORM_BITS) < (1 + length) / 2 * (1 << _NORM_BITS)
         flipped = along == bool((character & bucket).bit_count() & 1)
-        ahead = self.top * self.favored
-        at = below(ahead + (self.candidates - self.top) * self.unit) - ahead
+        top_weight = self.top * self.favored
+        at = below(top_weight + (self.candidates - self.top) * self.unit) - top_weight
         rank = at // self.favored + self.top if at < 0 else self.top + at // self.unit
         return character, nonce, self.ranked(nonce, vector, -1 if flipped else 1)[rank]
 
     def ranked(self, nonce: int, vector: Any, sign: int) -> list[int]:
-        """Indices of the candidates, those that point most along sign · vector first."""
+        """Indices of the candidates, by decreasing inner product with sign · vector."""
         along = streams.vectors(nonce, self.candidates, self.dimension) @ (vector * -sign)
         return [int(i) for i in along.argsort(kind="stable")]
 

@@ -1,4 +1,4 @@
-"""Public parameters from a public universe: partition, randomizers, shares of users."""
+"""Chooses public parameters for a public universe: partition, randomizers, roles of users."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ MOST_PARTS = 4096
 LEVEL_PARTS = 0.6
 LEVEL_POWER = 0.4
 LEVELS = ((2, 0.25), (3, 1.0), (5, 4.0))
-"""Of a hierarchy, where the universe has four times as many points as the finest level has parts:
-each level's share of the users, and its parts as a multiple of 0.6 · (2 · users / variance)^0.4.
+"""Levels of a hierarchy, used if the universe has four times as many points as the finest level has
+parts: share of the users, and parts as a multiple of 0.6 · (2 · users / variance)^0.4.
 """
 COUNT_SHARE = (1, 10)
-"""In R^d one user in ten reports its bucket, the others their vector: ``benchmarks/local.md``."""
+"""In R^d one user in ten reports its bucket, others their vector: ``benchmarks/local.md``."""
 TREES = ("simhash", "net")
 
 
@@ -59,31 +59,30 @@ def public_parameters(
     Parameters
     ----------
     universe : Metric or EuclideanSpace
-        Where items are. Of a finite universe parts are counted, and centers are points of it; of a
-        box the nodes of a public tree, with sums of vectors, and centers are any points.
+        Where items are. In a finite universe parts are counted, and centers are points of it. In a
+        box nodes of a public tree are counted and vectors summed, and centers are any points.
     epsilon : number or str
-        ``trust="one_round_local"``: what each message may spend. ``"one_round_shuffle"``: what the
-        shuffled messages may spend together with `delta` (1e-6 by default); the messages' own,
-        larger epsilon is `PublicParameters.epsilon`.
+        ``trust="one_round_local"``: budget of each message. ``"one_round_shuffle"``: the guarantee
+        of the shuffled messages, with `delta` (1e-6 by default); the larger local epsilon of each
+        message is `PublicParameters.epsilon`.
     users : int
-        A public guess of the number of users. In the shuffle model the amplification counts on so
-        many; the receipt states what the messages that came are worth.
+        A public guess of the number of users. In the shuffle model the local epsilon is chosen for
+        that number; the receipt states the guarantee for the number of messages that arrived.
     k : int
         A public guess of the number of centers.
     trust : {"one_round_local", "one_round_shuffle"}
     parts : int, optional
         Finite universes: number of parts of a single partition. By default, without a shuffler and
-        where the universe is large enough, three levels of a hierarchy share the users.
+        if the universe is large enough, users are divided among three levels of a hierarchy.
     tree : {"simhash", "net"}, optional
-        Boxes: signs of random directions, or nested nets, for at most three dimensions. By default
-        nets where they can be.
+        Boxes: signs along random directions, or nested nets, the default in up to three dimensions.
     depth : int, optional
         Levels of the tree.
     radius : float, optional
-        Boxes: items farther from the middle of the box than this public number are moved onto that
-        sphere; by default half the diagonal.
+        Boxes: items farther from the middle of the box than this public radius are projected onto
+        the sphere; by default half the diagonal.
     seed, rng : int; Generator, SeedSequence or int
-        Public coins.
+        Public randomness.
 
     Examples
     --------
@@ -93,16 +92,16 @@ def public_parameters(
     (True, 4000)
     """
     budget = exact(epsilon)
-    chance = exact(delta or 0, "delta")
+    probability = exact(delta or 0, "delta")
     chosen(trust, TRUST, "trust")
     shuffled = trust == TRUST[1]
     if shuffled and delta is None:
-        chance = Fraction(1, 10**6)
+        probability = Fraction(1, 10**6)
     if not LEAST_EPSILON <= budget <= MOST_EPSILON:
         raise InputError(
             f"epsilon must be from {float(LEAST_EPSILON):g} to {MOST_EPSILON}, got {shown(epsilon)}"
         )
-    if shuffled != (0 < chance < 1):
+    if shuffled != (0 < probability < 1):
         raise InputError(
             "delta must be between 0 and 1 with one_round_shuffle, and is of no use with "
             "one_round_local"
@@ -110,13 +109,13 @@ def public_parameters(
     n, centers = count(users, "users"), count(k, "k")
     seed = coins(seed, rng)
     of_box = {"tree": tree, "depth": depth, "radius": radius}
-    asked = _Collection(trust, budget, chance, n, centers, seed)
+    asked = _Collection(trust, budget, probability, n, centers, seed)
     return _SETUPS[space_of(universe).kind](universe, asked, parts, of_box)
 
 
 @dataclass(frozen=True)
 class _Collection:
-    """What is asked of a collection in any universe."""
+    """The arguments of a collection that do not depend on the kind of universe."""
 
     trust: str
     epsilon: Fraction
@@ -130,7 +129,7 @@ class _Collection:
         return self.trust == TRUST[1]
 
     def local(self, kind: Callable[[Fraction], Any] | None = None) -> Fraction:
-        """Epsilon of a message."""
+        """Local epsilon of a message; `kind`: from a local epsilon to the randomizer."""
         if not self.shuffled:
             return self.epsilon
         return largest_local_epsilon(
@@ -140,7 +139,7 @@ class _Collection:
     def parameters(
         self, epsilon: Fraction, items: dict[str, Any], roles: tuple[Role, ...]
     ) -> PublicParameters:
-        """Of messages of this epsilon."""
+        """Public parameters for messages of this epsilon."""
         return PublicParameters(self.trust, epsilon, self.users, self.delta, items, roles)
 
 
@@ -196,14 +195,14 @@ _SETUPS: dict[Kind, Callable[..., PublicParameters]] = {
 
 
 def level_sizes(users: int, epsilon: Fraction) -> list[int]:
-    """Parts of a hierarchy's levels: as many as the central default has, a quarter, four times."""
+    """Number of parts of each level: a quarter, one and four times that of the central default."""
     variance = oracle_of(best_frequency_randomizer(epsilon, 256)).variance
     one = LEVEL_PARTS * (2 * users / variance) ** LEVEL_POWER
     return [min(max(round(times * one), 16), MOST_PARTS) for _, times in LEVELS]
 
 
 def number_of_parts(users: int, epsilon: Fraction, k: int, n_points: int) -> int:
-    """M = 1.5 · (users / variance of a count for one user)^(1/3), at least 4k."""
+    """1.5 · (users / variance that one user adds to a count)^(1/3), and at least 4k."""
     variance = oracle_of(best_frequency_randomizer(epsilon, 256)).variance
     return min(
         n_points,
@@ -212,7 +211,7 @@ def number_of_parts(users: int, epsilon: Fraction, k: int, n_points: int) -> int
 
 
 def _ids(universe: Metric) -> Any:
-    """The ids of a finite universe, as they are written."""
+    """The ids of a finite universe in JSON-ready form."""
     if universe.ids == range(len(universe)):
         return {"range": len(universe)}
     return [_plain(i) for i in universe.ids]
@@ -245,8 +244,8 @@ def _ball(
 
 
 def _ball_roles(items: dict[str, Any], epsilon: Fraction) -> tuple[Role, ...]:
-    """Counts of a level of the nets drawn at random, whose points are points of the space; or of a
-    simhash's leaves, and the sums of vectors there.
+    """Roles in a box. Nets: each user reports its node on a random level. SimHash: its leaf, or its
+    vector there.
     """
     found = items_of(items)
     views = range(found.depth)

@@ -1,9 +1,9 @@
-"""The shuffle model: an upper bound on the (epsilon, delta) of n local messages that a trusted
-shuffler has mixed.
+"""Privacy amplification by shuffling: an upper bound on the (epsilon, delta) of n local messages
+mixed by a trusted shuffler.
 
-The bound is that of clones [1]_ [2]_, for randomizers of two weights; proof P16
-(``docs/proofs/16-local.md``) derives it. W = exp(epsilon_0) is rounded up. Tails that are left out
-and a bound of the floating-point error are added to delta.
+It is the clone bound [1]_ [2]_ for randomizers with two weights, derived in proof P16
+(``docs/proofs/16-local.md``). W = exp(epsilon_0) is rounded up. The probability of omitted tails
+and a bound on the floating-point error are added to delta.
 
 References
 ----------
@@ -33,17 +33,15 @@ from metricdp.local.randomizers import (
 from metricdp.refusals import InputError
 
 _FLOAT_ERROR = 1e-11
-"""Bound of the relative error of a binomial tail, generous by a factor of some hundreds."""
+"""Bound on the relative error of a binomial tail, some hundred times the error observed."""
 _GRID = 10**6
 _SUM_ERROR = 1e-9
-"""The same for the probabilities of C and their sum."""
+"""Bound on the relative error of the probabilities of C and their sum."""
 
 
 def clone_weights(randomizer: Randomizer | Amount) -> tuple[float, float]:
-    """(W, p) of a randomizer, or of any that is epsilon-DP, for an epsilon: W rounded up, p as it
-    is.
-
-    Of a number: (exp(epsilon), exp(-epsilon) / 2).
+    """(W, p) of the clone bound for a randomizer, W rounded up; for a number epsilon, those that
+    hold for any epsilon-DP randomizer: (exp(epsilon), exp(-epsilon) / 2).
     """
     if not isinstance(randomizer, FrequencyRandomizer):
         epsilon = _local(randomizer)
@@ -62,12 +60,11 @@ def clone_weights(randomizer: Randomizer | Amount) -> tuple[float, float]:
 
 
 def shuffled_delta(randomizer: Randomizer | Amount, users: int, epsilon: float) -> float:
-    """A delta for which n shuffled messages are (epsilon, delta)-DP, replace-one, one message a
-    user.
+    """A delta such that n shuffled messages are (epsilon, delta)-DP, for replace-one neighbors and
+    one message a user.
 
-    `randomizer`: KRR, LocalHashing, SubsetSelection, or a number: any randomizer of this local
-    epsilon; `users`: honest ones, whose messages the shuffler mixes; others do not hide anybody.
-    O(square root of n).
+    `randomizer`: KRR, LocalHashing, SubsetSelection, or a number, for any randomizer of this local
+    epsilon; `users`: number n of honest users, as only their messages amplify privacy. O(√n) time.
 
     Examples
     --------
@@ -76,11 +73,11 @@ def shuffled_delta(randomizer: Randomizer | Amount, users: int, epsilon: float) 
     """
     if users < 1:
         return 1.0
-    any_of_it = _pair_delta(*clone_weights(_local(randomizer)), 1.0, users, epsilon)
+    generic = _pair_delta(*clone_weights(_local(randomizer)), 1.0, users, epsilon)
     if not isinstance(randomizer, FrequencyRandomizer):
-        return any_of_it
+        return generic
     ratio, p = clone_weights(randomizer)
-    return min(any_of_it, _pair_delta(ratio, p, (ratio + 1) * p, users, epsilon))
+    return min(generic, _pair_delta(ratio, p, (ratio + 1) * p, users, epsilon))
 
 
 def _local(randomizer: Randomizer | Amount) -> float:
@@ -88,35 +85,36 @@ def _local(randomizer: Randomizer | Amount) -> float:
 
 
 def _pair_delta(ratio: float, p: float, seen: float, users: int, epsilon: float) -> float:
-    """Upper bound of `seen` times the delta of the pair of distributions, given W, p."""
+    """`seen` times an upper bound on the delta of the dominating pair of distributions for W, p."""
     from scipy.stats import binom
 
     binomial = binom(users - 1, min(2 * p, 1.0))
     tail = 1e-14
     low = max(0, int(binomial.ppf(tail)) - 1)
     high = min(users - 1, int(binomial.isf(tail)) + 1)
-    left_out = float(binomial.cdf(low - 1)) + float(binomial.sf(high))
+    omitted = float(binomial.cdf(low - 1)) + float(binomial.sf(high))
     c = np.arange(low, high + 1, dtype=np.float64)
-    chance = binomial.pmf(c)
-    grown = math.exp(min(epsilon, 700.0))
-    # smallest a with W a + c + 1 - a >= grown (a + W (c + 1 - a)), which rounding can put one aside
-    least = np.ceil((c + 1) * (grown * ratio - 1) / ((ratio - 1) * (1 + grown)))
+    probability = binomial.pmf(c)
+    factor = math.exp(min(epsilon, 700.0))
+    # smallest a with W a + c + 1 - a >= e^epsilon (a + W (c + 1 - a)); rounding may be off by one
+    least = np.ceil((c + 1) * (factor * ratio - 1) / ((ratio - 1) * (1 + factor)))
     best = np.zeros(len(c))
     for a in (least - 1, least, least + 1):
         above = binom.sf(a - 1, c, 0.5)
         at_least = binom.sf(a - 2, c, 0.5)
         first = (ratio * at_least + above) / (ratio + 1)
         second = (at_least + ratio * above) / (ratio + 1)
-        best = np.maximum(best, first * (1 + _FLOAT_ERROR) - grown * second * (1 - _FLOAT_ERROR))
-    return min(1.0, seen * (float((chance * best).sum()) * (1 + _SUM_ERROR) + left_out + 1e-300))
+        best = np.maximum(best, first * (1 + _FLOAT_ERROR) - factor * second * (1 - _FLOAT_ERROR))
+    total = float((probability * best).sum()) * (1 + _SUM_ERROR)
+    return min(1.0, seen * (total + omitted + 1e-300))
 
 
 def shuffled_epsilon(randomizer: Randomizer | Amount, users: int, delta: Fraction) -> Fraction:
-    """The smallest epsilon found, on a grid of 10^-6, for which n shuffled messages are (epsilon,
-    delta)-DP.
+    """The smallest epsilon found, in steps of 10^-6, such that n shuffled messages are (epsilon,
+    delta)-DP; at most the local epsilon.
 
-    By bisection: delta falls with epsilon, and the end returned was itself computed to be enough.
-    Never above the local epsilon.
+    By bisection, as delta decreases with epsilon. The guarantee of the returned value was computed
+    itself.
 
     Examples
     --------
@@ -135,7 +133,7 @@ def shuffled_epsilon(randomizer: Randomizer | Amount, users: int, delta: Fractio
     return min(Fraction(1 + bisect_left(steps, True, key=enough), _GRID), local)
 
 
-LOWEST_LOCAL = Fraction(1, 10)  # where bisection begins
+LOWEST_LOCAL = Fraction(1, 10)  # lower end of the bisection
 
 
 def largest_local_epsilon(
@@ -144,12 +142,11 @@ def largest_local_epsilon(
     delta: Fraction,
     randomizer_for: Callable[[Fraction], Any] | None = None,
 ) -> Fraction:
-    """The largest local epsilon found, in steps of 1/64, at which n shuffled messages are (epsilon,
-    delta)-DP.
+    """The largest local epsilon found, in steps of 1/64, such that n shuffled messages are
+    (epsilon, delta)-DP; at least epsilon, which needs no shuffler.
 
-    `epsilon`, `delta`: the guarantee that is wanted of the shuffled messages; `randomizer_for`:
-    from a local epsilon to the randomizer that would be taken, by default any. The result was
-    itself computed to keep the guarantee; never less than epsilon, which needs no shuffler.
+    `randomizer_for`: from a local epsilon to the randomizer that would be used, by default any. The
+    guarantee of the returned value was computed itself.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Simulated messages for experiments. Coins may be seeded: never use it on real users."""
+"""Simulated messages for experiments. Randomness may be seeded: never use it for real users."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def simulated_messages(
     *,
     rng: Coins | None = None,
 ) -> NDArray[np.uint8]:
-    """One message for every item, shape (n, message_bytes): what the decoder's `fit` takes.
+    """One message for each item, shape (n, message_bytes), for `Decoder.fit`.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def simulated_messages(
 
     Notes
     -----
-    What `Encoder` makes, with coins that may be seeded: some 200,000 messages a second; 10,000
-    where they name vectors, as each makes all its candidates.
+    Messages are those of `Encoder`, with randomness that may be seeded. About 200,000 messages a
+    second; 10,000 of vectors, as each generates all its candidates.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def simulated_messages(
 
 
 def _values(encoder: Encoder, items: Sequence[Any] | NDArray[Any]) -> Iterator[tuple[Any, Any]]:
-    """The views of many items, and their vectors: of points at once."""
+    """The views and vectors of many items; points are processed as one array."""
     universe = encoder._items
     if not isinstance(universe, BallItems):
         listed = items.tolist() if isinstance(items, np.ndarray) else items

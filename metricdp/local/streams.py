@@ -1,8 +1,8 @@
-"""Public pseudo-random vectors from a nonce, the same on every machine.
+"""Public pseudo-random vectors from a nonce, equal on every machine.
 
-Word i is splitmix64's finalizer of nonce + (i + 1) · 0x9E3779B97F4A7C15 mod 2^64. It gives five
-coordinates of 12 bits, each one of 4,096 quantiles of the normal distribution. Privacy does not
-depend on them.
+Word i is splitmix64's finalizer of nonce + (i + 1) · 0x9E3779B97F4A7C15 mod 2^64. Its bits give
+five coordinates of 12 bits, each an index of 4,096 quantiles of the normal distribution. Privacy
+does not depend on them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ SECOND = 0x94D049BB133111EB
 PER_WORD = 5
 BITS = 12
 STEPS = 1024
-"""Steps of a coordinate in a standard deviation."""
+"""Integer steps of a coordinate in one standard deviation."""
 
 
 @cache
 def quantiles() -> NDArray[np.int16]:
-    """The 4,096 values of a coordinate, in steps, shape (4096,)."""
+    """The values of a coordinate, in steps, shape (4096,)."""
     import numpy as np
 
     n = 1 << BITS
@@ -35,7 +35,7 @@ def quantiles() -> NDArray[np.int16]:
 
 
 def words(nonce: int, first: int, count: int) -> NDArray[np.uint64]:
-    """Words first … first + count - 1 of a nonce's stream, shape (count,)."""
+    """The words first … first + count - 1 of a nonce's stream, shape (count,)."""
     import numpy as np
 
     with np.errstate(over="ignore"):
@@ -48,12 +48,12 @@ def words(nonce: int, first: int, count: int) -> NDArray[np.uint64]:
 
 
 def words_each(dimension: int) -> int:
-    """Words of a vector."""
+    """Number of words of a vector."""
     return -(-dimension // PER_WORD)
 
 
 def vectors(nonce: int, count: int, dimension: int) -> NDArray[np.float64]:
-    """The first vectors of a nonce, coordinates in steps, shape (count, dimension)."""
+    """The first vectors of a nonce, with coordinates in steps, shape (count, dimension)."""
     import numpy as np
 
     each = words_each(dimension)
@@ -65,5 +65,5 @@ def vectors(nonce: int, count: int, dimension: int) -> NDArray[np.float64]:
 
 
 def vector(nonce: int, index: int, dimension: int) -> Any:
-    """One of them, shape (dimension,)."""
+    """The vector of an index, shape (dimension,)."""
     return vectors((nonce + index * words_each(dimension) * GOLDEN) % (1 << 64), 1, dimension)[0]

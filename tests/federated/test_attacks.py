@@ -63,7 +63,7 @@ def test_old_invitations_are_answered_by_nothing():
     holders, coordinator = parties()
     asked, answers = a_round(holders, coordinator)
     holders[0].answer(coordinator.invite())
-    refused(holders[0], asked, "go on from", 4)
+    refused(holders[0], asked, "not continue", 4)
     assert holders[1].answer(asked) == answers[1]  # nothing came since: the same bytes
     assert holders[1]._ledger.spent == 4
 
@@ -85,7 +85,7 @@ def test_two_coordinators_of_one_study_are_distinguished():
         other._asked, study=one._asked.study, holders=one._asked.holders, present=(0, 1, 2)
     )
     assert holders[0].answer(one.invite())
-    refused(holders[0], other.invite(), "go on from", 4)
+    refused(holders[0], other.invite(), "not continue", 4)
 
 
 def test_terms_that_changed_behind_a_lost_key_are_paid_for(tmp_path):
@@ -125,7 +125,7 @@ def test_a_list_of_holders_that_changes_between_rounds():
     a_round(holders, coordinator)
     mine = coordinator._asked.holders
     for changed in ((mine[0], mine[2], mine[1]), (*mine[:2], Keys("h2").card)):
-        refused(holders[0], rewritten(coordinator, holders=changed), "go on from", 4)
+        refused(holders[0], rewritten(coordinator, holders=changed), "not continue", 4)
     refused(holders[0], rewritten(coordinator, holders=mine[:2], present=(0, 1)), ".", 4)
 
 

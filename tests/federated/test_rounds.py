@@ -273,7 +273,7 @@ def test_a_holder_is_counted_once():
     holders, coordinator = parties()
     asked = coordinator.invite()
     answers = [one.answer(asked) for one in holders]
-    refuses("twice", lambda: coordinator.collect([*answers, answers[0]]))
+    refuses("same holder", lambda: coordinator.collect([*answers, answers[0]]))
     refuses("no answer yet by h2", lambda: coordinator.collect(answers[:2]))
     with pytest.raises(mdp.InputError, match="two or more, each"):
         mdp.federated.Coordinator(METRIC, [holders[0].card] * 2, epsilon=1, delta=DELTA)
@@ -319,12 +319,12 @@ def test_what_comes_later_goes_on_from_what_was_answered():
     second = holders[0].answer(coordinator.invite())
     assert second
     coordinator._asked = coordinator._asked.again(coordinator._asked.present)
-    with pytest.raises(mdp.InputError, match="go on from"):
+    with pytest.raises(mdp.InputError, match="not continue"):
         wrong = {**coordinator._asked.agreement, "seed": 1}
         holders[0].answer(rewritten(coordinator, agreement=wrong))
     holders[1].answer(coordinator.invite())
     coordinator._asked = coordinator._asked.again(coordinator._asked.present)
-    refuses("go on from", lambda: holders[1].answer(rewritten(coordinator, past=(other,))))
+    refuses("not continue", lambda: holders[1].answer(rewritten(coordinator, past=(other,))))
 
 
 def test_peers_are_those_whose_cards_came_from_themselves():
@@ -394,7 +394,7 @@ def test_a_holder_who_is_gone_stays_out_and_the_round_costs_once_more():
     coordinator = mdp.federated.Coordinator(METRIC, cards, epsilon=4, delta=DELTA)
     asked = coordinator.invite()
     lost = [one.answer(asked) for one in holders[:2]]  # the third is gone
-    for names, words in ((["h9"], "those who are asked"), (["h1", "h2"], "too few")):
+    for names, words in ((["h9"], "must name holders"), (["h1", "h2"], "too few")):
         refuses(words, coordinator.again, without=names)
     asked = coordinator.again(without=["h2"])
     refuses("", coordinator.collect, lost)
@@ -405,7 +405,7 @@ def test_a_holder_who_is_gone_stays_out_and_the_round_costs_once_more():
     assert paid[0] == paid[1] > 4 > 0 == paid[2] and ledgers[0].spent_delta == 2 * DELTA
     _, coordinator = parties()
     coordinator._asked = to_the_second_round()
-    refuses("first round alone", coordinator.again, without=["h1"])
+    refuses("first round only", coordinator.again, without=["h1"])
     assert (release.receipt.epsilon, release.receipt.delta) == (paid[0], 2 * DELTA)
 
 

@@ -1,4 +1,4 @@
-"""Mutants in tables: what is wrong, which checks must catch it, what source is replaced."""
+"""Mutants, read from tables: what is wrong, which checks must catch it, what is replaced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Bug", "Mutation", "bugs"]
 
 @dataclass(frozen=True)
 class Bug:
-    """One mutant: its name, what is wrong, the checks that must catch it, how it is planted."""
+    """A mutant: its name, what is wrong, the checks that must catch it, and how to plant it."""
 
     name: str
     wrong: str
@@ -40,22 +40,22 @@ def bugs() -> Iterator[Bug]:
 
 
 VAULT = "VAULT(", "__import__('metricdp.privacy._vault', fromlist=['x'])._open("
-"""What is planted may read the records in the clear by this name."""
+"""Mutants may read the records in the clear by this name."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """A place, what stands there, and what is planted.
+    """A replacement of a fragment of source by another.
 
     Attributes
     ----------
     place : str
         ``module:name`` or ``module:Class.name`` within the package, of a function or a constant.
     old : str
-        A fragment of the function's source, which must stand there exactly once; of a constant its
-        text, of a generated method its name.
+        A fragment of the function's source, which must occur exactly once; for a constant its
+        repr, for a generated method its name.
     new : str
-        In its place, indented as the line where the fragment begins; of a constant an expression.
+        The replacement, indented as the fragment's first line; for a constant an expression.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Mutation:
         Raises
         ------
         LookupError
-            The fragment does not stand there exactly once: the bug must be planted anew.
+            The fragment does not occur exactly once: the mutant's row must be corrected.
         """
         before, *rest = source.split(self.old)
         if len(rest) != 1:
@@ -92,7 +92,7 @@ class Mutation:
 
 
 def mutated(mutations: Sequence[Mutation]) -> Callable[[], AbstractContextManager[None]]:
-    """What plants them all, those of one function together, and puts everything back."""
+    """A context manager that applies all mutations, and undoes them at the end."""
 
     @contextmanager
     def plant() -> Iterator[None]:
@@ -127,7 +127,7 @@ def _planted(place: str, mutations: list[Mutation]) -> AbstractContextManager[No
 
 
 def _source(function: FunctionType) -> str | None:
-    """As it stands in its file; nothing for what a decorator of classes generates."""
+    """The source of a function; None for a generated method."""
     try:
         return textwrap.dedent(inspect.getsource(function))
     except OSError:
@@ -136,7 +136,7 @@ def _source(function: FunctionType) -> str | None:
 
 @contextmanager
 def _exchanged(function: FunctionType, code: CodeType, found: Any) -> Iterator[None]:
-    """A function with other code, and nothing remembered of what it gave."""
+    """Give a function other code in a block, and clear its cache before and after."""
     before = function.__code__
     forget = getattr(found, "cache_clear", lambda: None)
     function.__code__ = code
@@ -149,7 +149,7 @@ def _exchanged(function: FunctionType, code: CodeType, found: Any) -> Iterator[N
 
 
 def _function(found: Any) -> FunctionType | None:
-    """The Python function in a method, a property or a cached function."""
+    """The Python function inside a method, a property or a cached function."""
     for inner in ("__func__", "fget", "__wrapped__"):
         if hasattr(found, inner):
             return _function(getattr(found, inner))
@@ -157,7 +157,7 @@ def _function(found: Any) -> FunctionType | None:
 
 
 def _compiled(source: str, function: FunctionType) -> CodeType:
-    """The code of a function's source; one that uses a closure is refused where it is exchanged."""
+    """The code object of a function's source; functions with closures are refused on exchange."""
     tree = ast.parse(source)
     (body,) = tree.body
     assert isinstance(body, ast.FunctionDef)
