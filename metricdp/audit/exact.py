@@ -301,8 +301,7 @@ def _compare(
 
 
 def _on_grid(recordings: Sequence[Sequence[Recording]]) -> list[list[float]]:
-    """Log probabilities of all outputs of one noise draw: one column an output, one row a demand.
-    """
+    """Log probabilities of all outputs of one noise draw: a column an output, a row a demand."""
     draws = [[recording.draws[0] for recording in some] for some in recordings]
     kind = draws[0][0].kind
     reach = math.ceil(max(14 * draw.scale for some in draws for draw in some)) + MARGIN

@@ -86,8 +86,7 @@ def finest(universe: Any) -> Labels:
 
 @contextmanager
 def small_nets() -> Iterator[None]:
-    """Use few points for nets of boxes in a block: nets are public, and their size is not audited.
-    """
+    """Use few points for nets of boxes in a block: nets are public, their size is not audited."""
     nets = (question, "NET_POINTS"), (quadtree_release, "POINTS")
     cells = (halved, "MOST_CELLS"), (rounds, "MOST")
     with all_patched((module, name, 24) for module, name in nets + cells):

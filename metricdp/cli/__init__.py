@@ -1,8 +1,8 @@
-"""The command line: ``metricdp COMMAND …``, also ``python -m metricdp``. JSON goes to stdout, all
+"""The command line: ``metricdp COMMAND …`` or ``python -m metricdp``. Results go to stdout, all
 else to stderr.
 
-Each command of `COMMANDS` is a table in ``commands/``, its options, and a module with a function
-``run(args)``, which is imported when the command is run.
+Each command of `COMMANDS` has a table of options in ``commands/`` and a module with a function
+``run(args)``, which is imported only when the command runs.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None, parsers: Callable[[], Parser] | None
 
 
 def _run(args: Namespace) -> int:
-    """Run the command; on a terminal nothing stays silent for long, unless it is asked to."""
+    """Run the command; on a terminal, long silences are filled with a note unless ``--quiet``."""
     quiet = getattr(args, "quiet", False)
     hush(quiet)
     with Waiting(None if quiet else sys.stderr), raised_at_the_end():
@@ -108,7 +108,7 @@ def program() -> int:
 
 
 def complete(parser: Parser) -> None:
-    """Answer a shell that asks for completions, if the extra ``completion`` is there."""
+    """Answer a shell's request for completions, if the extra ``completion`` is installed."""
     if "_ARGCOMPLETE" not in os.environ:
         return
     with suppress(ImportError):
@@ -134,12 +134,12 @@ def build_parser() -> Parser:
 
 
 def run_command(name: str, function: str, args: Namespace) -> int:
-    """Run a function of a command's module, which is imported only now."""
+    """Import a command's module, and run a function of it."""
     return int(getattr(import_module(f"metricdp.cli.{name}"), function)(args) or 0)
 
 
 def _fail(error: BaseException, message: str, status: int) -> int:
-    """One line on stderr; what was spent before the error stands on the exception as a note."""
+    """Write one line to stderr, with the exception's notes (such as what was spent before it)."""
     if os.environ.get("METRICDP_DEBUG") == "1":
         say(traceback.format_exc().rstrip(), raw=True)
     first = message if status == INTERRUPTED else f"error: {message}"
@@ -148,7 +148,7 @@ def _fail(error: BaseException, message: str, status: int) -> int:
 
 
 def _os_error(error: OSError) -> str:
-    """Path and reason as the operating system gives them; other texts may quote data."""
+    """Path and reason of the operating system only, as other texts may quote data."""
     reason = error.strerror or type(error).__name__
     named = isinstance(error.filename, str | bytes | os.PathLike)
     return f"{os.fsdecode(error.filename)}: {reason}" if named else reason
@@ -156,7 +156,7 @@ def _os_error(error: OSError) -> str:
 
 @contextmanager
 def _own_warnings_only() -> Iterator[None]:
-    """Show metricdp's own warnings as one line each; those of libraries may quote data."""
+    """Show only metricdp's own warnings, one line each, as those of libraries may quote data."""
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         if category.__module__.startswith("metricdp"):

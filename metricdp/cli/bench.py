@@ -1,4 +1,4 @@
-"""``metricdp bench``: suites that measure metricdp against published optima and tables."""
+"""``metricdp bench``: measures metricdp against published optima."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from metricdp.cli.streams import note, say
 
 
 def run_pmed(args: Namespace) -> int:
-    """OR-Library's instances."""
+    """The p-median instances of OR-Library."""
     return run(args, LIBRARIES["pmed"].measure)
 
 
 def run_tsplib(args: Namespace) -> int:
-    """TSPLIB's."""
+    """The instances of TSPLIB."""
     return run(args, LIBRARIES["tsplib"].measure)
 
 
 def run(args: Namespace, measure: Callable[[Namespace], Any]) -> int:
-    """Measure and print; Ctrl-C prints what was measured by then."""
+    """Measure and print; after Ctrl-C, print the results so far."""
     streams.check_files(args)
     report = measure(args)
     text = streams.to_json(report.to_dict())

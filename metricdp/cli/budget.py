@@ -1,4 +1,4 @@
-"""The ledger of a command: checked first, opened last."""
+"""The ledger of a command: its options, checks before the graph is read, and charges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OF_LEDGERS = ("dataset", "purpose", "who", "renews", "expires", "anchor")
 
 
 def check_options(args: Namespace) -> None:
-    """Refuse options about a ledger or bounds of users where there are none."""
+    """Refuse options of ledgers without a ledger, and contribution bounds without users."""
     shared = getattr(args, "weighting", None) == "share"
     bounded = args.max_contributions is not None
     if bounded and args.user is None:
@@ -39,9 +39,9 @@ def check_options(args: Namespace) -> None:
 
 
 def _take_over_bound(args: Namespace) -> None:
-    """Keep as many records of each user as the ledger promises, where nothing else is said."""
-    said = [getattr(args, name, None) for name in ("max_contributions", "weighting", "caps")]
-    if args.user is None or any(bound is not None for bound in said):
+    """Without options on it, take the contribution bound from the ledger."""
+    bounds = [getattr(args, name, None) for name in ("max_contributions", "weighting", "caps")]
+    if args.user is None or any(bound is not None for bound in bounds):
         return
     if args.ledger is None or stated_budget(args.ledger) is None:
         return
@@ -51,7 +51,9 @@ def _take_over_bound(args: Namespace) -> None:
 
 
 def check_budget(args: Namespace, price: Cost, *, question: str | None = None) -> bool:
-    """Refuse a call that its ledger would refuse, before the graph is read. Makes no file."""
+    """Refuse a call that its ledger would refuse, before the graph is read and without making a
+    file. Returns whether the journal exists, or already answers the `question`.
+    """
     header = stated_budget(args.ledger)
     begun = header is not None or args.anchor is not None
     ledger = Ledger(**_settings(args, header), journal=args.ledger if begun else None)
@@ -68,7 +70,7 @@ def check_budget(args: Namespace, price: Cost, *, question: str | None = None) -
 
 
 def protection(args: Namespace) -> Protection:
-    """Who the demand of these options protects."""
+    """The privacy unit and contribution bound of these options."""
     if args.user is None:
         return Protection("record", 1)
     if getattr(args, "caps", None) is not None:
@@ -78,17 +80,17 @@ def protection(args: Namespace) -> Protection:
 
 
 def report_interruption() -> None:
-    """Say that an interruption waits, by the system itself: Python may be writing to stderr."""
+    """Report that an interruption waits, by a system call, as Python may be writing to stderr."""
     with suppress(OSError):
         os.write(2, b"metricdp: interrupted: what was paid for is saved first (again: lose it)\n")
 
 
 @contextmanager
 def paying(args: Namespace) -> Iterator[Ledger]:
-    """The ledger, whose journal is made now if it does not exist; what was spent in this block
-    before an exception stands on it as a note.
+    """The ledger, whose journal is created if missing. An exception in the block gets a note on
+    what was charged before it.
     """
-    with held(report_interruption):  # a journal is made whole, or not at all
+    with held(report_interruption):  # an interruption must not leave half a journal
         ledger = Ledger(**_settings(args, stated_budget(args.ledger)), journal=args.ledger)
     before = ledger.spent
     try:
@@ -101,7 +103,7 @@ def paying(args: Namespace) -> Iterator[Ledger]:
 
 
 def say_expense(args: Namespace, receipt: Receipt | None, ledger: Ledger) -> None:
-    """Say on stderr what the result cost, what a journal has left, and its anchor."""
+    """Report on stderr what the result cost, what the journal has left, and its anchor."""
     if receipt is None:
         return
     loss = f", delta {float(receipt.delta):g}" if receipt.delta else ""
@@ -112,7 +114,7 @@ def say_expense(args: Namespace, receipt: Receipt | None, ledger: Ledger) -> Non
 
 
 def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
-    """What a ledger is opened or made with: budget and relation are the journal's if it exists."""
+    """Arguments of `Ledger`; budget and relation are those of the journal, if it exists."""
     more: dict[str, Any] = {"dataset": args.dataset, "anchor": args.anchor}
     more |= {"purpose": args.purpose or "", "who": args.who or ""}
     more |= {"renews": args.renews, "expires": args.expires}

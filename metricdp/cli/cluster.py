@@ -64,7 +64,7 @@ def run(args: Namespace) -> None:
 
 
 def _check(args: Namespace) -> None:
-    """Refuse all that can be refused without reading anything."""
+    """Refuse bad options before anything is read."""
     if args.tree is not None and args.method == "partition":
         args.method = "hst"
     objectives.check(args)
@@ -124,7 +124,7 @@ def _solver(args: Namespace) -> Any:
 
 
 def _unprotected(args: Namespace, metric: Metric) -> Any:
-    """Centers of the graph itself, or of the demand taken for public."""
+    """Centers for the graph itself, or for demand that is treated as public."""
     weights = objectives.public_weights(args, metric)
     if args.demand is not None:
         how = "computed from the demand without any protection and may reveal it"
@@ -141,13 +141,13 @@ def _unprotected(args: Namespace, metric: Metric) -> Any:
 
 
 def _answered_objective(args: Namespace, of: Any, weights: Any, search: dict[str, Any]) -> Any:
-    """The answer of `metricdp.solve`: of a universe and its public weights, or of releases."""
+    """The answer of `metricdp.solve`, for a universe with public weights, or for releases."""
     first: Any = of[0] if isinstance(of, list) else of
     metric: Metric = getattr(first, "universe", first)
     objective = objectives.objective_of(args, metric)
     public = {} if weights is None else {"weights": weights}
     public |= {} if args.scenarios is None else {"scenarios": args.scenarios}
-    with _words_aside():
+    with _stdout_to_stderr():
         result = mdp.solve(of, objective, **public, **search)
     kind = "noisy" if result.noisy else "given"
     note(f"{objective.name}: {result.value:.6g} for the {kind} weights, {tables.proof(result.gap)}")
@@ -157,19 +157,19 @@ def _answered_objective(args: Namespace, of: Any, weights: Any, search: dict[str
 
 
 @contextmanager
-def _words_aside() -> Iterator[None]:
-    """What libraries in C write to standard output goes to standard error: HiGHS forgets a line."""
-    kept = os.dup(1)
+def _stdout_to_stderr() -> Iterator[None]:
+    """Redirect stdout of C libraries to stderr: HiGHS prints a line there."""
+    stdout = os.dup(1)
     os.dup2(2, 1)
     try:
         yield
     finally:
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 def _search(args: Namespace, metric: Metric) -> dict[str, Any]:
-    """What is asked of the solver besides k; refused here: a refused call leaves no file."""
+    """Options of the solver, checked before the charge, so that a refused call leaves no file."""
     if objectives.planned(args):
         return objectives.asked(args, metric)
     asked = sites.read_options(args, ("candidates", "opened"), metric)
@@ -179,7 +179,7 @@ def _search(args: Namespace, metric: Metric) -> dict[str, Any]:
 
 
 def _private(args: Namespace, metric: Metric) -> Any:
-    """Centers of the private demand."""
+    """Centers for private demand."""
     expected = objectives.expected(args, metric)
     demand = inputs.read_demand(args, metric)
     doing("counting the demand and finding centers")
@@ -189,15 +189,15 @@ def _private(args: Namespace, metric: Metric) -> Any:
         tree = mdp.HST.load(args.tree, metric)
         method = replace(cast(Any, mdp.methods.method_of(method)), tree=tree)
     if method == "partition" and args.save_release is not None:
-        hierarchy(metric, args.seed)  # public, long, and so before anything is paid
+        hierarchy(metric, args.seed)  # public but slow, so computed before the charge
     price = price_of(mdp.methods.method_of(method), demand, args.epsilon, args.delta or 0)
-    budget.check_budget(args, price)  # caps may make use of a delta: known only now
+    budget.check_budget(args, price)  # with caps, the price is known only now
     with budget.paying(args) as ledger:
         paid = {"epsilon": args.epsilon, "delta": args.delta or 0, "ledger": ledger}
         paid |= {"records_hint": args.records_hint, "expected": expected}
         saved = args.save_release is not None
         if method == "partition" and (saved or objectives.planned(args)):
-            # from the charge to the file, which outlives an interruption
+            # an interruption waits from the charge until the release is saved
             with held(budget.report_interruption):
                 release = mdp.release(metric, demand, seed=args.seed, **paid)
                 _save(args, release)
@@ -208,14 +208,14 @@ def _private(args: Namespace, metric: Metric) -> Any:
                 _save(args, result.release)
     budget.say_expense(args, result.receipt, ledger)
     noisy = result.release
-    few = noisy is not None and too_few(float(noisy.weights.sum()), len(result.centers))
-    if few:
-        note(f"{few} (were records left out as too far away, or at other places?)")
+    warning = noisy is not None and too_few(float(noisy.weights.sum()), len(result.centers))
+    if warning:
+        note(f"{warning} (were records left out as too far away, or at other places?)")
     return result
 
 
 def _universes(args: Namespace) -> list[Metric]:
-    """The public graph, or one for each scenario where each has a column of lengths."""
+    """The public graph, or one for each scenario if each has its own column of lengths."""
     columns = str(args.weight or "").split(",")
     if args.scenarios is None or len(columns) == 1:
         return [inputs.read_universe(args)]
@@ -226,7 +226,7 @@ def _universes(args: Namespace) -> list[Metric]:
 
 
 def _saved(args: Namespace, metrics: list[Metric]) -> Any:
-    """Centers from releases that were paid for before."""
+    """Centers from saved releases."""
     own = metrics * len(args.from_release) if len(metrics) == 1 else metrics
     releases = [mdp.Release.load(path, metric) for path, metric in zip(args.from_release, own)]
     one = releases[0] if args.scenarios is None else releases
@@ -241,19 +241,20 @@ def _question(args: Namespace, release: Any, search: dict[str, Any]) -> Any:
 
 
 def _searched(args: Namespace, release: Any, search: dict[str, Any]) -> Any:
-    """The answer from a release that is paid for: whatever ends the search, it is on disk."""
+    """The answer from a release; if the search fails, the exception tells where it is saved."""
     try:
         return _question(args, release, search)
     except BaseException as error:
         path = args.save_release
         if path is not None:
-            said = "holds the release that was paid for: --from-release asks it, free"
-            error.add_note(f"{path} {said}")
+            error.add_note(
+                f"{path} holds the release that was paid for: --from-release asks it, free"
+            )
         raise
 
 
 def _beside(ledger: str) -> str:
-    """The first free name for a release beside a file."""
+    """The first unused name for a release beside a ledger."""
     number = 1
     while os.path.lexists(f"{ledger}.{number}.release"):
         number += 1
@@ -261,14 +262,14 @@ def _beside(ledger: str) -> str:
 
 
 def _save(args: Namespace, release: Any) -> None:
-    """Write the release where it was asked for, or beside the journal."""
+    """Write the release, if a file for it was named."""
     if args.save_release is not None and release is not None:
         release.save(args.save_release)
         note(f"wrote {args.save_release}: --from-release answers other questions from it, free")
 
 
 def _write(args: Namespace, metric: Metric, result: Any) -> None:
-    """Stdout first: whatever happens to the files, a result that was paid for has been reported."""
+    """Write the result, to stdout first: so a failure to write a file does not lose it."""
     summary = firm = bands = None
     failed: MetricDPError | None = None
     try:

@@ -1,4 +1,4 @@
-"""``metricdp contributions``: how many records of each user to keep, chosen privately."""
+"""``metricdp contributions``: private choice of the contribution bound."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metricdp.waiting import doing
 
 
 def run(args: Namespace) -> None:
-    """Check, charge, count, tell."""
+    """Check, charge, count, report."""
     budget.check_options(args)
     streams.check_files(args)
     question = question_of(args.epsilon, args.quantile)
@@ -25,7 +25,9 @@ def run(args: Namespace) -> None:
         raise UsageError(f"--epsilon-budget E is needed with a new ledger: {part}")
     doing("reading the demand")
     asked = {"epsilon": args.epsilon, "quantile": args.quantile}
-    with held(budget.report_interruption):  # what was paid for is reported
+    with held(
+        budget.report_interruption
+    ):  # an interruption waits until the charged answer is reported
         with budget.paying(args) as ledger:
             before = ledger.spent
             engine = args.engine or "embedded"

@@ -1,7 +1,7 @@
-"""Commands and their options, as the tables of ``commands/`` declare them.
+"""Adds commands and options to the parser, as declared by the tables of ``commands/``.
 
-A table has what ``--help`` says, groups of options (names of ``shared.toml``, or tables of an
-option's own) and actions, which are commands of a command.
+A table has the texts of ``--help``, groups of options (names in ``shared.toml``, or tables) and
+actions, which are subcommands.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KINDS = {True: "store_true", False: "store"}
 
 
 def declare(subparsers: Any, name: str, run: Run) -> None:
-    """Add a command, which `run` runs by its name and a function's, to the parser."""
+    """Add a command to the parser; `run` gets its name and the name of a function of its module."""
     table = _table(name)
     parser = subparsers.add_parser(name, **_head(table))
     _fill(parser, table, partial(run, name, "run"))
@@ -41,14 +41,14 @@ def declare(subparsers: Any, name: str, run: Run) -> None:
 
 
 def declare_actions(subparsers: Any, name: str, run: Run) -> None:
-    """Add the actions of a command: each is run by a function of its name."""
+    """Add the actions of a command; action A is run by the function ``run_A``."""
     for action in _table(name)["action"]:
         parser = subparsers.add_parser(action["name"], **_head(action))
         _fill(parser, action, partial(run, name, f"run_{action['name']}"))
 
 
 def add(group: Any, options: Iterable[str | Mapping[str, Any]]) -> None:
-    """Add options by their shared names, or as tables, to a parser or a group of one."""
+    """Add options, given by shared names or as tables, to a parser or to a group."""
     shared = _table("shared")
     for option in _each(options, shared["sets"]):
         own = {"name": option} if isinstance(option, str) else option
@@ -62,29 +62,35 @@ def _each(options: Iterable[Any], sets: Mapping[str, list[str]]) -> Iterator[Any
 
 
 def _add(
-    group: Any, *, name: str, help: str, short: str | None = None, own: bool = False, **said: Any
+    group: Any,
+    *,
+    name: str,
+    help: str,
+    short: str | None = None,
+    own: bool = False,
+    **settings: Any,
 ) -> None:
     for word, text in _WORDS.items():
         help = help.replace(word, text)
-    if "type" in said:
-        said["type"] = _type(*said["type"].split())
-    if said.get("choices") == "objectives":
-        said["choices"] = NAMES
-    if said.get("required") is False:
-        del said["required"]
-    if "flag" in said:
-        unset = said.pop("flag") == "unset"
-        said |= {"action": "store_true"} | ({"default": None} if unset else {})
-    if said.pop("repeated", False):
-        said["action"] = "append"
-    if said.pop("once", False):
-        said["action"] = parsing.OneFile
+    if "type" in settings:
+        settings["type"] = _type(*settings["type"].split())
+    if settings.get("choices") == "objectives":
+        settings["choices"] = NAMES
+    if settings.get("required") is False:
+        del settings["required"]
+    if "flag" in settings:
+        unset = settings.pop("flag") == "unset"
+        settings |= {"action": "store_true"} | ({"default": None} if unset else {})
+    if settings.pop("repeated", False):
+        settings["action"] = "append"
+    if settings.pop("once", False):
+        settings["action"] = parsing.OneFile
     names = [name] if short is None else [short, name]
-    group.add_argument(*names, help=" ".join(help.split()), **said)
+    group.add_argument(*names, help=" ".join(help.split()), **settings)
 
 
 def _type(name: str, *bounds: str) -> Callable[[str], Any]:
-    """A function of `metricdp.cli.parsing`, with bounds one that it makes."""
+    """The type of an option: a function of `metricdp.cli.parsing`, or one made with bounds."""
     if name in ("int", "float"):
         return {"int": int, "float": float}[name]
     kind: Callable[..., Any] = getattr(parsing, name)

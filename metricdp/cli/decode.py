@@ -1,4 +1,4 @@
-"""``metricdp decode``: centers from the messages of one round."""
+"""``metricdp decode``: centers from the messages of a local collection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from metricdp.universe.tables import read_table
 
 
 def run(args: Namespace) -> int:
-    """Read messages, or make them up."""
+    """Decode messages, or simulate them."""
     if args.demo == (args.parameters is not None):
         raise UsageError("give --parameters FILE, or --demo")
     if args.demo and args.graph is not None:
@@ -58,7 +58,7 @@ def _show(args: Namespace, estimate: LocalEstimate, result: Result, **more: floa
 
 
 def _demo(args: Namespace) -> int:
-    """Simulated users, drawn with repeats from the sample's synthetic demand and encoded."""
+    """Decode the messages of simulated users, drawn with replacement from the sample's demand."""
     metric = inputs.read_metric(sample())
     start = time.perf_counter()
     ids = read_table(sample_path(DEMAND)).ids("vertex")

@@ -1,4 +1,4 @@
-"""``metricdp demo``: the main job on the sample road network, and what to try next."""
+"""``metricdp demo``: private clustering of the sample road network, and further commands to try."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(args: Namespace) -> None:
 
 
 def sample() -> Namespace:
-    """The options by which ``metricdp cluster`` reads the sample graph and its demand."""
+    """Parsed options of ``metricdp cluster`` for the sample graph and its demand."""
     graph, nodes, demand = (str(sample_path(name)) for name in (GRAPH, NODES, DEMAND))
     asked = ["cluster", graph, "--nodes", nodes, "--demand", demand]
     return build_parser().parse_args([*asked, "--symmetrize", "--largest-component"])
@@ -78,7 +78,7 @@ what to try next
 
 
 def _short(path: str) -> str:
-    """The path as typed from here, quoted for a shell."""
+    """The shorter of absolute and relative path, quoted for a shell."""
     relative = path
     with suppress(ValueError):  # another drive
         relative = os.path.relpath(path)

@@ -56,7 +56,7 @@ def _encode(args: Namespace) -> int:
 
 
 def _items(path: str | None) -> Iterator[Any]:
-    """Items, one a line; messages about them quote no line."""
+    """Items, one on each line; error messages quote no line."""
     if path is None:
         yield from map(_item, sys.stdin)
         return

@@ -1,4 +1,4 @@
-"""``metricdp evaluate``: how well given centers serve private demand, under privacy or exactly."""
+"""``metricdp evaluate``: how well given centers serve private demand, privately or exactly."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _QUESTIONS = ("within", "against", "by", "clip", "map")
 
 
 def run(args: Namespace) -> None:
-    """Read, compute, and say what the figures are worth."""
+    """Check, read, compute, report."""
     _check_options(args)
     if args.epsilon is not None:
         from metricdp.methods.shares import Terms, price_in_shares
@@ -41,7 +41,9 @@ def run(args: Namespace) -> None:
         exact = _exactly(args, metric, demand, centers)
         tables.show(args, exact, lambda: _exact_table(exact, metric))
         return
-    with held(budget.report_interruption):  # figures that are paid for are reported
+    with held(
+        budget.report_interruption
+    ):  # an interruption waits until the charged figures are reported
         asked = {"epsilon": args.epsilon, "delta": args.delta or 0, "within": args.within or ()}
         asked |= {"against": others, "by": areas, "clip": args.clip}
         with budget.paying(args) as ledger:
@@ -55,8 +57,8 @@ def run(args: Namespace) -> None:
         tables.show(args, figures, lambda: f"{report}\n\nreceipt: {report.receipt}\n")
     if args.map is not None:
         shown: dict[str, Any] = {"receipt": report.receipt, "evaluation": report, "k": len(centers)}
-        said = {"title": args.title, "attribution": args.attribution}
-        streams.write_text(args.map, map_page(metric, centers, **shown, **said))
+        texts = {"title": args.title, "attribution": args.attribution}
+        streams.write_text(args.map, map_page(metric, centers, **shown, **texts))
         note(f"wrote {args.map}")
 
 
@@ -87,7 +89,7 @@ def _exactly(
 
 
 def _exact_table(facts: dict[str, Any], metric: Metric) -> str:
-    """The same as people read it: distances, and squares of them, with their unit."""
+    """Exact figures as a table, with units."""
     mean, name = facts["mean"], "mean squared distance"
     if mean is not None and facts["objective"] == "k-median":
         mean, name = in_words(mean, unit_shown(metric)), "mean distance"

@@ -1,4 +1,4 @@
-"""``metricdp evidence``: what to sign, from the receipt of a result."""
+"""``metricdp evidence``: documents for a publication from the receipt of a result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metricdp.report.evidence.front import evidence
 
 
 def run(args: Namespace) -> None:
-    """Read, tell, write."""
+    """Read, report, write."""
     streams.check_files(args)
     for option, endings in (("registry", (".yaml", ".yml", ".json")), ("html", (".html", ".htm"))):
         path = getattr(args, option)

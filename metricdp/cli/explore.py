@@ -42,8 +42,9 @@ def run(args: Namespace) -> None:
             facts = {**levels.to_dict(), "page": args.output}
             tables.show(args, facts, lambda: tables.of_levels(levels))
             page = levels.page(args.title, attribution=args.attribution)
-            whole = durable_file if args.administrator else whole_file  # for its owner alone
-            with whole(Path(os.path.realpath(args.output))) as file:
+            # with centers without privacy, only the owner may read the file
+            atomic = durable_file if args.administrator else whole_file
+            with atomic(Path(os.path.realpath(args.output))) as file:
                 file.write(page.encode())
             written = True
     except KeyboardInterrupt as stopped:
@@ -55,7 +56,7 @@ def run(args: Namespace) -> None:
 
 
 def _check(args: Namespace) -> list[str] | None:
-    """Refuse all that can be refused without reading anything; return the names of the levels."""
+    """Refuse bad options before anything is read; return the names of the levels."""
     parsing.check_columns(args)
     checked_epsilons(args.epsilons)
     if args.output is None and not args.dry_run:
@@ -72,7 +73,7 @@ def _check(args: Namespace) -> list[str] | None:
 
 
 def _together(args: Namespace) -> Namespace:
-    """The same call with the price of all levels together."""
+    """The arguments, with the price of all levels together as epsilon and delta."""
     method = mdp.methods.method_of(args.method)
     prices = [method.price(epsilon, args.delta or 0) for epsilon in args.epsilons]
     epsilon = sum((p.epsilon for p in prices), Fraction(0))
@@ -92,7 +93,7 @@ def _dry_run(args: Namespace, priced: Namespace) -> None:
 
 
 def _plain(args: Namespace, metric: Metric) -> list[Hashable] | None:
-    """The records in plain, where the page is for the administrator alone."""
+    """The records in the clear with ``--administrator``, else None."""
     inputs.check_k(args, metric)
     if not args.administrator:
         return None

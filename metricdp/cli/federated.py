@@ -1,4 +1,4 @@
-"""``metricdp federated``: several holders, one release, messages as files."""
+"""``metricdp federated``: a release by several holders, with messages in files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run_join(args: Namespace) -> None:
-    """A key, and its card."""
+    """Make a key, and write its card."""
     from metricdp.federated.holder import HolderFile
     from metricdp.federated.messages import signed_card
 
@@ -27,7 +27,7 @@ def run_join(args: Namespace) -> None:
 
 
 def run_invite(args: Namespace) -> None:
-    """A new study, or the same round once more."""
+    """Begin a study, or repeat the current round; write the invitation."""
     from metricdp.federated import Coordinator
 
     new: tuple[str, ...] = ("holder", "epsilon", "delta", "method", "colluding", "records_hint")
@@ -50,8 +50,8 @@ def run_invite(args: Namespace) -> None:
         if args.again:
             coordinator.again(without=args.without or ())
     else:
-        said = {name: getattr(args, name) for name in new[1:]}
-        asked = {name: value for name, value in said.items() if value is not None}
+        options = {name: getattr(args, name) for name in new[1:]}
+        asked = {name: value for name, value in options.items() if value is not None}
         asked["unit"] = "record" if args.max_contributions is None else "user"
         coordinator = Coordinator(metric, cards, **asked)
     coordinator.save(args.study)
@@ -59,7 +59,7 @@ def run_invite(args: Namespace) -> None:
 
 
 def run_answer(args: Namespace) -> None:
-    """Check, pay, count, answer."""
+    """Check, charge, count, write the answer."""
     from metricdp.federated import Holder
     from metricdp.federated.messages import Invitation
 
@@ -77,7 +77,7 @@ def run_answer(args: Namespace) -> None:
     args.max_contributions = asked.agreement.get("max_contributions") if users else None
     demand = inputs.read_demand(args, metric)
     holder = Holder(demand, args.key, peers=peers)
-    holder.check(message)  # a ledger is made for nothing that is refused
+    holder.check(message)  # before a ledger is made
     if args.ledger is not None:
         args.epsilon, args.delta = (asked.agreement[name] for name in ("epsilon", "delta"))
         with budget.paying(args) as ledger:
@@ -91,7 +91,7 @@ def run_answer(args: Namespace) -> None:
 
 
 def run_collect(args: Namespace) -> None:
-    """Add up; the next invitation, or the release."""
+    """Add up the answers; write the next invitation, or the release."""
     from metricdp.federated import Coordinator
 
     streams.check_files(args)
@@ -113,7 +113,7 @@ def _progress(coordinator: Coordinator) -> dict[str, Any]:
 
 
 def _short(card: Any) -> str:
-    """What people can compare by telephone."""
+    """A short fingerprint of a card, which people can compare by telephone."""
     import hashlib
 
     text = hashlib.sha256(card.sign + card.seal).hexdigest()[:20]

@@ -1,4 +1,4 @@
-"""Reading a command's input: the public graph, and the demand."""
+"""Reads a command's inputs: the public graph, and the demand."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from metricdp.privacy import PrivateDemand
 
 DATASET = "dataset:"
-"""Prefix of a graph that is a data set's name."""
+"""Prefix of the name of a data set, in place of a graph's path."""
 _READ = (
     *("format", "weight", "nodes", "source", "target", "layer", "crs", "topology", "directed"),
     *("direction", "symmetrize", "largest_component"),
 )
 COSTS = "costs"
-"""What ``--format`` calls them."""
+"""Value of ``--format`` for cost tables."""
 _GRAPHS = (
     "nodes",
     "layer",
@@ -49,11 +49,11 @@ _OPTIONS = {
     "cost=": "--weight",
     "unreachable=": "--unreachable",
 }
-"""What the command line calls arguments that messages name."""
+"""Names of options, by the arguments that messages of the library mention."""
 
 
 def read_universe(args: Namespace) -> Any:
-    """Read the graph, or with ``--format costs`` the table of costs."""
+    """The graph or, with ``--format costs``, the cost table."""
     if args.format == COSTS:
         table = read_costs(args)
         _label(table, args)
@@ -64,7 +64,7 @@ def read_universe(args: Namespace) -> Any:
 
 
 def read_metric(args: Namespace) -> GraphMetric:
-    """Read the graph, a file or ``dataset:NAME``, and say on stderr what it is."""
+    """The graph of a file or ``dataset:NAME``; its facts are reported on stderr."""
     if args.format == COSTS:
         raise UsageError(f"--format {COSTS} is for metricdp cluster and stream")
     path = args.graph
@@ -101,21 +101,21 @@ def read_metric(args: Namespace) -> GraphMetric:
 
 
 def check_k(args: Namespace, metric: Metric) -> None:
-    """Refuse more centers than there are places for them."""
+    """Refuse more centers than there are possible sites."""
     if args.k is not None and args.k > len(metric.sites):
         what = "vertices" if metric.sites is metric.ids else "sites"
         raise InputError(f"-k {args.k}: {metric.name} has only {len(metric.sites):,} {what}")
 
 
 def _label(metric: Any, args: Namespace) -> None:
-    """Call a universe and its unit what ``--name`` and ``--measured-in`` say."""
+    """Set the universe's name and unit from ``--name`` and ``--measured-in``."""
     for name in ("name", "measured_in"):
         if getattr(args, name, None) is not None:
             setattr(metric, name, getattr(args, name))
 
 
 def _places(metric: GraphMetric) -> str:
-    """What is known of where vertices are."""
+    """Kind and coverage of the vertices' coordinates, as text."""
     plain = {"lonlat": "longitude and latitude", "xy": "planar coordinates", None: "no coordinates"}
     known = plain[metric.coordinate_system]
     if metric.coordinates is not None:
@@ -125,7 +125,7 @@ def _places(metric: GraphMetric) -> str:
 
 
 def read_demand(args: Namespace, metric: Metric) -> PrivateDemand:
-    """Read the private demand; nothing about it is said."""
+    """The private demand; nothing about it is reported."""
     if args.x is not None and metric.coordinates is None:
         raise InputError(
             f"--x and --y need coordinates, and {metric.name} has none: give them with --nodes FILE"
@@ -145,7 +145,7 @@ def read_demand(args: Namespace, metric: Metric) -> PrivateDemand:
 
 
 def read_as_weights(args: Namespace, metric: Metric) -> Floats:
-    """Count the demand's records without protection. Messages hold no cell."""
+    """The number of records at each point, without privacy; messages quote no cell."""
     bounds = dict.fromkeys(("user", "max_contributions", "weighting", "caps"))
     every = Namespace(**{**vars(args), **bounds})
     with warnings.catch_warnings():
@@ -154,12 +154,12 @@ def read_as_weights(args: Namespace, metric: Metric) -> Floats:
 
 
 def all_at_once(path: str | Path, options: dict[str, Any], first: InputError) -> InputError:
-    """The refusal of a graph with all options that it needs, found by trying one more each time."""
+    """The refusal of a graph, with all options that it needs, found by adding one after another."""
     needed: list[str] = []
     tried = dict(options)
     error: InputError | None = first
-    while error is not None and len(needed) < 4 and (mended := _mended(error, tried)):
-        needed.append(mended)
+    while error is not None and len(needed) < 4 and (option := _remedy(error, tried)):
+        needed.append(option)
         try:
             read_graph(path, **tried)
             error = None
@@ -170,8 +170,8 @@ def all_at_once(path: str | Path, options: dict[str, Any], first: InputError) ->
     return GraphFileError(path, f"needs {len(needed)} more options: {'; '.join(needed)}")
 
 
-def _mended(error: InputError, options: dict[str, Any]) -> str | None:
-    """What would mend an error, in words, and done to the options; None if nothing known does."""
+def _remedy(error: InputError, options: dict[str, Any]) -> str | None:
+    """The option that avoids an error, as text, after it was set in `options`; None if unknown."""
     if isinstance(error, errors.DirectedGraphError) and not options["symmetrize"]:
         options["symmetrize"] = True
         both = "--symmetrize to use the shorter direction both ways"
@@ -183,16 +183,16 @@ def _mended(error: InputError, options: dict[str, Any]) -> str | None:
         sizes = ", ".join(f"{size:,}" for size in error.sizes[:3])
         more = ", …" if len(error.sizes) > 3 else ""
         return f"--largest-component ({len(error.sizes):,} components of {sizes}{more} vertices)"
-    said = str(error)
-    if "name one (weight=" in said and options["weight"] is None:
+    message = str(error)
+    if "name one (weight=" in message and options["weight"] is None:
         options["weight"] = "unit"
-        columns = said.partition("; name one")[0].rpartition(": ")[2]
+        columns = message.partition("; name one")[0].rpartition(": ")[2]
         return f"--weight COLUMN, one of {columns}, or unit"
     return None
 
 
 def read_costs(args: Namespace) -> mdp.CostTable:
-    """The table, as a `metricdp.CostTable`: a long one, or a matrix; say on stderr what it is."""
+    """The `metricdp.CostTable` of a long table or a matrix; its size is reported on stderr."""
     for name in _GRAPHS:
         if getattr(args, name):
             option = "--" + name.replace("_", "-")

@@ -1,4 +1,4 @@
-"""``metricdp ledger``: make a ledger, and check what its journal says."""
+"""``metricdp ledger``: creates a ledger, or verifies and shows its journal."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from metricdp.errors import InputError, one_line
 from metricdp.running.history import History
 
 _TERMS = ("epsilon", "delta", "neighboring", "dataset", "renews", "expires")
-"""What is settled when a ledger is made, and never again."""
+"""Options that are fixed when a ledger is created."""
 
 
 def run(args: Namespace) -> None:
-    """Make one, or read, verify and print."""
+    """Create a ledger, or verify and print one."""
     making = args.action == "create"
     for name in ("anchor", "json") if making else _TERMS:
         if getattr(args, name):
@@ -29,11 +29,11 @@ def run(args: Namespace) -> None:
 
 
 def _create(args: Namespace) -> None:
-    """A ledger with the whole budget left; a file that is there stays as it is."""
+    """Create a ledger; an existing file is refused."""
     if args.epsilon is None:
         raise UsageError("metricdp ledger create needs --epsilon E, the budget that calls share")
     empty = Path(args.ledger).is_file() and Path(args.ledger).stat().st_size == 0
-    if os.path.lexists(args.ledger) and not empty:  # which a full disk leaves
+    if os.path.lexists(args.ledger) and not empty:  # a full disk leaves an empty file
         raise InputError(f"{args.ledger} is there already: metricdp ledger show {args.ledger}")
     terms = {name: getattr(args, name) for name in _TERMS if getattr(args, name) is not None}
     ledger = Ledger(**terms, journal=args.ledger)
@@ -50,7 +50,7 @@ def _show(args: Namespace) -> None:
 
 
 def _table(facts: dict[str, Any]) -> str:
-    """Title, history and verdict as lines of text."""
+    """Terms, charges and totals of a ledger as text."""
     about = "any data set" if facts["dataset"] is None else f"data set {facts['dataset']}"
     who = facts["protects"] or "whoever the first call says"
     relation = f"{facts['neighboring']} neighbors"
@@ -72,7 +72,7 @@ def _table(facts: dict[str, Any]) -> str:
 
 
 def _entries(entries: list[dict[str, Any]]) -> str:
-    """A line a charge, under titles; who made it, if that was said of any."""
+    """A table with one line for each charge; the column `who` only if any charge has it."""
     names = ["day", "epsilon", "delta", "left"]
     names += ["who"] * any("who" in entry for entry in entries) + ["purpose"]
     columns = {"": [str(number) for number in range(1, len(entries) + 1)]}

@@ -1,4 +1,4 @@
-"""The questions of planners on the command line: ``metricdp cluster --objective …``."""
+"""Facility-location objectives on the command line: ``metricdp cluster --objective …``."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ if TYPE_CHECKING:
     from metricdp.solvers.objectives import Objective, Size
 
 PLAIN = ("k-median", "k-means")
-"""Answered by `metricdp.k_median` and `metricdp.k_means` where nothing else is asked."""
+"""Objectives answered by `metricdp.k_median` and `metricdp.k_means`, unless options need
+`solve`.
+"""
 NAMES: tuple[str, ...] = (*PLAIN, "kz", "p-center", "p-dispersion", "max-coverage")
 NAMES += ("backup-coverage", "set-cover", "facility-location", "capacitated", "equity", "nested")
-"""Those of `metricdp.solvers.objectives.OBJECTIVES`, known without loading them."""
+"""Names in `metricdp.solvers.objectives.OBJECTIVES`, without importing it."""
 _OTHERWISE = {"costs": "opening_costs", "capacities": "capacity"}
-"""The command line's name of fields of objectives, where it is another one."""
+"""Names of options that differ from the objective's field."""
 _TABLES = {"opening_costs": "cost", "capacity": "capacity"}
 
 
 def planned(args: Namespace) -> bool:
-    """Whether `metricdp.solve` is to answer, and not `metricdp.k_median`."""
+    """Whether `metricdp.solve` answers, instead of `metricdp.k_median` or `metricdp.k_means`."""
     plain = args.objective in PLAIN and args.limit is None and args.forbidden is None
     proved = args.exact or args.certificate or args.effort is not None
     if args.scenarios is not None or args.start is not None:
@@ -35,7 +37,7 @@ def planned(args: Namespace) -> bool:
 
 
 def check(args: Namespace) -> None:
-    """Refuse options that the objective lacks or does not take, before anything is read."""
+    """Refuse missing and unknown options of the objective, before anything is read."""
     from metricdp.solvers.objectives import OBJECTIVES
 
     kind = OBJECTIVES[args.objective]
@@ -67,7 +69,7 @@ def check(args: Namespace) -> None:
 
 
 def check_method(args: Namespace, *, releases: bool) -> None:
-    """Refuse an unknown method, or one that releases nothing to show."""
+    """Refuse an unknown method or, with `releases`, one without a release."""
     from metricdp.methods.registry import BY_NAME
 
     finite = [name for name, kind in BY_NAME.items() if kind.in_finite]
@@ -77,12 +79,12 @@ def check_method(args: Namespace, *, releases: bool) -> None:
 
 
 def _fields(kind: type[Objective]) -> dict[str, Field[Any]]:
-    """The fields of an objective by the command line's names of them."""
+    """The fields of an objective by the name of their option."""
     return {_OTHERWISE.get(f.name, f.name): f for f in fields(kind)}  # type: ignore[arg-type]
 
 
 def objective_of(args: Namespace, metric: Metric) -> Objective:
-    """The objective that was asked for."""
+    """The objective of the options."""
     from metricdp.solvers.objectives import OBJECTIVES
 
     kind = OBJECTIVES[args.objective]
@@ -98,7 +100,7 @@ def objective_of(args: Namespace, metric: Metric) -> Objective:
 
 
 def asked(args: Namespace, metric: Metric) -> dict[str, Any]:
-    """What is asked of `metricdp.solve` besides the objective, checked before a charge."""
+    """Arguments of `metricdp.solve` besides the objective, checked before a charge."""
     import numpy as np
 
     from metricdp.methods.solving import instance_of
@@ -113,7 +115,7 @@ def asked(args: Namespace, metric: Metric) -> dict[str, Any]:
 
 
 def margin(plan: Solution) -> str:
-    """How far true loads may exceed the noisy ones, for which capacities are kept."""
+    """A note on how far true loads may exceed noisy ones, to which capacities apply."""
     facts, noisy = plan.load_intervals(), list(plan.loads.values())
     above = [high - load for high, load in zip(facts.high, noisy)]
     i = above.index(max(above))
@@ -130,7 +132,7 @@ def public_weights(args: Namespace, metric: Metric) -> Any:
 
 
 def expected(args: Namespace, metric: Metric) -> Any:
-    """What ``--expected`` names; None if it was not given."""
+    """The argument `expected` from ``--expected``; None if it was not given."""
     from metricdp.methods.expected import STREETS
 
     if args.expected is None or args.expected == STREETS:
@@ -150,7 +152,7 @@ def expected(args: Namespace, metric: Metric) -> Any:
 
 
 def _sizes(text: str) -> list[Size] | None:
-    """Sizes given as 300:0:5,1000:50000:2; None if it is something else."""
+    """Sizes from text such as 300:0:5,1000:50000:2; None for other text."""
     from metricdp.solvers.objectives import Size
 
     if not re.fullmatch(r"[0-9.e+]+[:,][^./\\]*(\.\d[^./\\]*)*", text):
@@ -173,6 +175,6 @@ def _number_or_table(text: str, column: str, metric: Metric) -> float | dict[Any
 
 
 def _by_vertex(path: str, column: str, metric: Metric, of_sites: bool = False) -> dict[Any, float]:
-    """A mapping from site, or from demand point, to number, out of a public table."""
+    """Numbers by vertex (of demand, or of sites) from a public table."""
     ids, table = sites.read_by_vertex(path, column, metric, of_sites=of_sites)
     return dict(zip(ids, table.numbers(column).tolist()))

@@ -1,4 +1,4 @@
-"""The parser, its value types and the options that several commands share."""
+"""The parser, types of option values, and checks that several commands share."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from typing import Any, NoReturn
 from metricdp.errors import MetricDPError
 
 HELP_WIDTH = 100
-"""Columns of help in terminals that have more."""
+"""Most columns of help texts."""
 
 
 class UsageError(MetricDPError):
     """The arguments of a command do not make sense."""
 
 
-_USUAL = {
+_SYNONYMS = {
     "--eps": ("--epsilon", "--epsilons"),
     "--epsilon": ("--epsilons",),
     "--k": ("-k",),
@@ -41,7 +41,7 @@ _USUAL = {
     "--directory": ("--output",),
     "--n": ("-n", "--records"),
 }
-"""Other usual names of options; those that a command has are meant, the first of all."""
+"""Common synonyms of options; the first one that a command has is suggested."""
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -52,7 +52,7 @@ class _Formatter(argparse.HelpFormatter):
         super().__init__(prog, max_help_position=30, width=columns - 2)
 
     def _format_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any) -> str:
-        """Wrap usage lines of our own too; argparse wraps only those that it makes itself."""
+        """Also wrap usage lines from the tables, which argparse does not."""
         text = super()._format_usage(usage, actions, groups, prefix)
         if usage is None:
             return text
@@ -69,7 +69,7 @@ class _Formatter(argparse.HelpFormatter):
         return "\n".join(filled)
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        whole = " ".join(text.split())  # names of options and methods are not torn at their hyphens
+        whole = " ".join(text.split())  # names of options and methods have hyphens
         return textwrap.wrap(whole, width, break_on_hyphens=False, break_long_words=False)
 
 
@@ -85,9 +85,9 @@ class Parser(argparse.ArgumentParser):
         self._given: list[str] = []
 
     def error(self, message: str) -> NoReturn:
-        """Raise a `UsageError` that says what was meant, where that is likely, and where help is.
+        """Raise a `UsageError` with a suggestion, if one is likely, and a hint to ``--help``.
 
-        A missing option is often there under a name that is slightly wrong.
+        For missing options, unknown ones are compared, as they may be misspelled.
         """
         choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
         if choice is not None:
@@ -99,7 +99,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see {self.prog} --help)")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuse what no file name or number can hold."""
+        """Parse; refuse NUL characters and unknown arguments, with suggestions."""
         if any("\0" in text for text in args or ()):
             self.error("an argument holds a NUL character")
         self._given = given = _joined(args)
@@ -115,14 +115,14 @@ class Parser(argparse.ArgumentParser):
         return [name for name in self._option_string_actions if name not in ("--help", "-h")]
 
     def _meant(self, unknown: list[str]) -> str:
-        """The options that are likest to an unknown one, by synonym, beginning, end or letters."""
+        """A suggestion of known options: by synonym, prefix, suffix or similarity."""
         known = [name for name in self._known if name.startswith("--")]
         meant: dict[str, None] = {}
         for given in unknown:
             if not given.startswith("--") or given == "--":
                 continue
             name = given.partition("=")[0].lower().replace("_", "-")
-            usual = [other for other in _USUAL.get(name, ()) if other in self._known]
+            usual = [other for other in _SYNONYMS.get(name, ()) if other in self._known]
             begun = [other for other in known if other.startswith(name)]
             ended = [other for other in known if other.endswith(name.removeprefix("-"))]
             close = get_close_matches(name, known, 1, cutoff=0.7)
@@ -130,7 +130,7 @@ class Parser(argparse.ArgumentParser):
         return f"; did you mean {', '.join(meant)}?" if meant else ""
 
     def _one_value(self, given: list[str], unknown: str) -> str:
-        """How a list or a text is written, where one was given in several words."""
+        """A hint on lists and quotes, if an option with one value was given several words."""
         first = at = given.index(unknown) if unknown in given else 0
         while first and not given[first - 1].startswith("-"):
             first -= 1
@@ -142,7 +142,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _joined(args: Any) -> list[str]:
-    """A box may start with a minus, which argparse takes for an option."""
+    """Arguments in which ``--box`` is joined with a value that begins with a minus sign."""
     given = list(sys.argv[1:] if args is None else args)
     for at in range(len(given) - 1, 0, -1):
         if given[at - 1] == "--box" and re.match(r"-[0-9.]", given[at]):
@@ -171,12 +171,12 @@ class ShowVersion(argparse.Action):
 
 
 class OneFile(argparse.Action):
-    """A file, named once: argparse would pass over all but the last."""
+    """A file option that must not be repeated: argparse would ignore all but the last."""
 
     def __call__(
         self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
-        """Keep its name."""
+        """Store the path, or refuse a second one."""
         first = getattr(namespace, self.dest)
         if first != self.default:
             parser.error(f"argument {option} takes one file, got {first} and {values}")
@@ -184,7 +184,7 @@ class OneFile(argparse.Action):
 
 
 def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
-    """Return a parser of integers from `least` to `most`."""
+    """A function that parses integers from `least` to `most`."""
     rule = f"of at least {least}" if math.isinf(most) else f"from {least} to {most:,}"
 
     def parse(text: str) -> int:
@@ -210,12 +210,12 @@ def caps(text: str) -> tuple[int, int]:
 
 
 def budgets(text: str) -> list[str]:
-    """Budgets written with commas between them, each kept as it is written."""
+    """Epsilons separated by commas, kept as text."""
     return [budget(part.strip()) for part in text.split(",")]
 
 
 def open_share(text: str) -> str:
-    """A number above 0 and below 1, kept as it is written."""
+    """A number above 0 and below 1, kept as text."""
     from metricdp.accounting import exact
 
     with suppress(MetricDPError):
@@ -246,7 +246,7 @@ def at_least_0(text: str) -> float:
 
 
 def numbers(text: str) -> list[int]:
-    """Whole numbers with commas between them."""
+    """Integers separated by commas."""
     try:
         return [int(one) for one in text.split(",")]
     except ValueError:
@@ -254,19 +254,19 @@ def numbers(text: str) -> list[int]:
 
 
 def scenarios(text: str) -> str | list[float]:
-    """A way to join scenarios by name, or their weights."""
+    """The name of a way to combine scenarios, or weights of scenarios."""
     if text in ("mean", "worst"):
         return text
     return [at_least_0(one) for one in text.split(",")]
 
 
 def positive_number(text: str) -> float:
-    """Return a positive, finite number."""
+    """A positive, finite number."""
     return _number(text, "a positive number", _positive)
 
 
 def distance(text: str) -> float | str:
-    """Return a distance: a number that is not negative, or one with a unit."""
+    """A distance: a non-negative number, or one with a unit."""
     from metricdp.metrics.units import checked_distance
 
     given: float | str = text
@@ -280,7 +280,7 @@ def distance(text: str) -> float | str:
 
 
 def unit(text: str) -> str:
-    """Return the name of a unit."""
+    """The name of a unit."""
     from metricdp.metrics.units import UNITS
 
     if text not in UNITS:
@@ -289,18 +289,18 @@ def unit(text: str) -> str:
 
 
 def distances(text: str) -> list[float | str]:
-    """Return several, between commas."""
+    """Distances separated by commas."""
     return [distance(part) for part in text.split(",")]
 
 
 def effort(text: str) -> str | float:
-    """Return quick, thorough or a positive number of seconds."""
+    """The effort: quick, thorough or a positive number of seconds."""
     rule = "quick, thorough or a number of seconds"
     return text if text in ("quick", "thorough") else _number(text, rule, _positive)
 
 
 def budget(text: str, **other: str) -> str:
-    """Check an epsilon by the ledger's rules and keep it as written, so that 1/3 is exact."""
+    """An epsilon, checked by the ledger's rules and kept as text, so that 1/3 is exact."""
     from metricdp.privacy import Ledger
 
     try:
@@ -311,19 +311,19 @@ def budget(text: str, **other: str) -> str:
 
 
 def delta(text: str) -> str:
-    """Check a delta by the ledger's own rules and keep it as it is written."""
+    """A delta, checked by the ledger's rules and kept as text."""
     return budget(text, epsilon="1", delta=text)
 
 
 def column(text: str) -> str:
-    """Return a column name that is not empty."""
+    """A column name that is not empty."""
     if not text.strip():
         raise argparse.ArgumentTypeError("a column's name must not be empty")
     return text
 
 
 def box(text: str) -> list[float]:
-    """Return the four numbers of a box."""
+    """The four numbers of a box."""
     with suppress(ValueError):
         edges = [float(part) for part in text.split(",")]
         if len(edges) == 4 and all(map(math.isfinite, edges)):
@@ -332,7 +332,7 @@ def box(text: str) -> list[float]:
 
 
 def check_columns(args: argparse.Namespace) -> None:
-    """Refuse columns of the demand that contradict each other."""
+    """Refuse contradicting columns of the demand."""
     if (args.x is None) != (args.y is None):
         raise UsageError("--x and --y go together: coordinates need both columns")
     if args.x is not None and args.demand_column is not None:
@@ -340,7 +340,7 @@ def check_columns(args: argparse.Namespace) -> None:
 
 
 def check_unit(args: argparse.Namespace, users: bool, what: str) -> None:
-    """Refuse a demand whose records are not protected as the study or stream says."""
+    """Refuse a demand with another privacy unit than the study's or stream's."""
     if users and args.user is None:
         raise UsageError(f"this {what} protects users: say whose record each is with --user COLUMN")
     if not users and args.user is not None:
@@ -348,5 +348,5 @@ def check_unit(args: argparse.Namespace, users: bool, what: str) -> None:
 
 
 def given(args: argparse.Namespace, names: Iterable[str]) -> list[str]:
-    """Those of some options that have a value."""
+    """The options among `names` that have a value."""
     return ["--" + name.replace("_", "-") for name in names if getattr(args, name) is not None]

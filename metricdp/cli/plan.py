@@ -1,4 +1,4 @@
-"""``metricdp plan``: what each epsilon would cost in accuracy, from public simulation alone."""
+"""``metricdp plan``: predicts the accuracy at each epsilon by public simulation."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run(args: Namespace) -> None:
 
 
 def _plan_rows(budgets: Sequence[Fraction]) -> Callable[[str, Fraction, float], None]:
-    """Show a row for each simulated demand, as soon as it is known."""
+    """A callback that prints a row after each simulated demand."""
     cells: list[str] = []
 
     def show(shape: str, epsilon: Fraction, excess: float) -> None:

@@ -1,4 +1,4 @@
-"""Public sites that a command was given: candidates, sites that stand already, centers to judge."""
+"""Reads public sites, areas and tables by vertex: candidates, required sites, given centers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from metricdp.universe.tables import Table
 
 _COLUMNS = ("center", "vertex")
-"""Columns of ids, the first that is there: as `metricdp cluster --output` writes them, and ours."""
+"""Columns of ids, in order of preference; `metricdp cluster --output` writes the first."""
 _WROTE = "centers are read from what `metricdp cluster --output` wrote"
 _TABLES = (".gpkg", ".geojson", ".shp", ".fgb", ".parquet", ".pq", ".csv", ".tsv", ".txt")
 
 
 def read_centers(path: str, metric: Metric, layer: str | None = None) -> list[Any]:
-    """Return the centers of a result in any of its files, as ids of the universe."""
+    """The centers in any file of a result, as ids of the universe."""
     bare = path.lower().removesuffix(".gz")
     if bare.endswith(_TABLES):
         return read_vertices(path, metric, layer)
@@ -40,14 +40,14 @@ def read_centers(path: str, metric: Metric, layer: str | None = None) -> list[An
 
 
 def read_options(args: Namespace, names: Iterable[str], metric: Metric) -> dict[str, Any]:
-    """The vertices that some options name in files; None where one is not given."""
+    """Vertices from the files of some options; None for an option that is not given."""
     paths = {name: getattr(args, name) for name in names}
     return {n: None if path is None else read_vertices(path, metric) for n, path in paths.items()}
 
 
 def read_vertices(path: str, metric: Metric, layer: str | None = None) -> list[Any]:
-    """Public vertex ids from a table, or the vertices nearest to a geographic file's points;
-    unknown ones are reported before anything is charged.
+    """Public vertex ids from a table, or the vertices nearest to the points of a geographic file.
+    Unknown ids are refused before anything is charged.
     """
     from metricdp.universe.tables import read_table
 
@@ -75,7 +75,7 @@ def read_vertices(path: str, metric: Metric, layer: str | None = None) -> list[A
 def _geographic(
     path: str, layer: str | None = None, usual: tuple[str, ...] = ()
 ) -> tuple[File, Any] | None:
-    """A geographic file and the frame of its layer; None of other files."""
+    """A geographic file and the data frame of its layer; None for other files."""
     from metricdp.records.engines.geographic import is_geographic
     from metricdp.universe.formats import geographic
     from metricdp.universe.formats.format import File
@@ -88,8 +88,8 @@ def _geographic(
 
 
 def read_areas(path: str | None, column: str | None, metric: Metric) -> Any:
-    """Public areas, as `metricdp.partitions.areas.Areas.of` takes them: polygons, whose index is
-    the column that names them, or a mapping from vertex to name; None if no file was given.
+    """Public areas for `metricdp.partitions.areas.Areas.of`: polygons indexed by their names, or a
+    mapping from vertex to name; None if no file was given.
     """
     if path is None:
         if column is not None:
@@ -104,7 +104,7 @@ def read_areas(path: str | None, column: str | None, metric: Metric) -> Any:
 
 
 def read_polygons(path: str, column: str, option: str) -> Any:
-    """Public polygons with a column, or None for a file that is no geographic one."""
+    """A data frame of public polygons with a column; None for a file that is not geographic."""
     read = _geographic(path)
     if read is None:
         return None
@@ -121,8 +121,8 @@ def read_by_vertex(
     of_sites: bool = False,
     of_nodes: bool = False,
 ) -> tuple[list[Any], Table]:
-    """A public table of a column by vertex: ids of demand points or sites, each once, and it.
-    Of a table of nodes (`of_nodes`), which names ids as the graph does and may list more of them.
+    """Distinct ids of demand points (or sites), and the public table that has a column for them. A
+    table of nodes (`of_nodes`) has its usual column of ids, and may list further ones.
     """
     from metricdp.options import check_distinct
     from metricdp.universe.edges import ID_NAMES
@@ -143,7 +143,7 @@ def read_by_vertex(
 
 
 def _nearest(file: File, frame: Any, metric: Metric) -> list[Any]:
-    """Vertices nearest to public sites, each once."""
+    """Distinct vertices nearest to public sites."""
     import numpy as np
 
     from metricdp.metrics.placing import placing
@@ -156,10 +156,10 @@ def _nearest(file: File, frame: Any, metric: Metric) -> list[Any]:
 
 
 def _ids(table: Table, name: str, known: Iterable[Any]) -> list[Any]:
-    """A column of ids, of the kind that a universe has."""
+    """A column of ids, converted to the type of the universe's ids."""
     if _texts(known):
         return table.strings(name)
-    named = {str(i): i for i in known}  # one cell that is no number makes text of all
+    named = {str(i): i for i in known}  # a column with one cell that is not a number is text
     return [named.get(i, i) for i in table.listed(name)]
 
 

@@ -1,4 +1,4 @@
-"""``metricdp stream``: one budget, a private release of the present every day."""
+"""``metricdp stream``: a private release after each day, for one budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metricdp.running.stream_file import public_facts, stream_contents
 
 
 def run_init(args: Namespace) -> None:
-    """Check, charge, write the state."""
+    """Begin a stream: check, charge, write the state."""
     begun = Path(args.state).exists()
     if begun:
         say(f"{args.state} exists already: it is gone on from, and not charged again")
@@ -37,7 +37,7 @@ def run_init(args: Namespace) -> None:
 
 
 def run_step(args: Namespace) -> None:
-    """Check, count, tell."""
+    """Step one day: check, count, report."""
     parsing.check_columns(args)
     streams.check_files(args, read=("state", "ledger"))
     settings = stream_contents(Path(args.state))[0]["settings"]
@@ -62,7 +62,7 @@ def run_step(args: Namespace) -> None:
 
 
 def run_show(args: Namespace) -> None:
-    """Print what the file says in public; perhaps a page of it."""
+    """Print the public part of the state; with ``--html``, write a page."""
     facts = public_facts(Path(args.state))
     if args.html is None:
         if args.graph is not None or args.k is not None:
@@ -78,8 +78,8 @@ def run_show(args: Namespace) -> None:
         k = args.k or max(known, key=lambda number: (known[number], number))
         metric = inputs.read_metric(args)
         stream = mdp.Stream.open(args.state, metric)
-        said = {"title": args.title, "attribution": args.attribution}
-        page = days_page(metric, stream.history(k), receipt=stream.receipt, **said)
+        texts = {"title": args.title, "attribution": args.attribution}
+        page = days_page(metric, stream.history(k), receipt=stream.receipt, **texts)
         streams.write_text(args.html, page)
         note(f"wrote {args.html}")
     tables.show(args, facts)

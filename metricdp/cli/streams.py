@@ -1,4 +1,4 @@
-"""stdout for results, stderr for notes, files written wholly and checked before a charge."""
+"""Output: results to stdout, notes to stderr, files checked before a charge, written atomically."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from metricdp.errors import InputError, one_line
 from metricdp.progress import clear
 
 STDOUT = "<stdout>"
-"""Stands for a path in errors of stdout."""
+"""The path in errors of stdout."""
 _failed: list[OSError] = []
 _options = {"quiet": False}
 _READ: tuple[str, ...] = ("graph", "nodes", "demand", "tree", "candidates", "opened", "forbidden")
 _READ += ("weights", "expected", "by", "centers", "against", "from_release", "parameters")
 _READ += ("messages", "result", "answers", "answer", "audit", "evaluation", "invitation")
 _READ += ("holder", "peer")
-"""Options that name files to read, and files to write or to go on from, of all commands."""
+"""Options of all commands that name files to read; below, files to write or to continue."""
 _WRITTEN = (
     *("key", "study", "state", "ledger", "save_release", "output", "map", "coreset", "heatmap"),
     *("html", "registry", "write_parameters"),
 )
-_NO_FILE = "streets"  # what --expected may also be
+_NO_FILE = "streets"  # a value of --expected that is not a file
 POSITIONAL = {"graph": "GRAPH", "state": "STATE", "study": "STATE", "key": "KEY"}
 POSITIONAL |= {"result": "RESULT", "invitation": "INVITATION", "answer": "ANSWER"}
-"""What help calls arguments without a name."""
+"""Names of positional arguments in help texts."""
 
 
 def say(text: str, *, raw: bool = False) -> None:
-    """Write one line to stderr. A stderr that is closed or full never costs a paid result."""
+    """Write one line to stderr. Errors of stderr are ignored, so that no result is lost."""
     if sys.stderr is None:
         return
     clear()
@@ -50,19 +50,19 @@ def say(text: str, *, raw: bool = False) -> None:
 
 
 def hush(quiet: bool) -> None:
-    """Whether `note` says nothing from now on: ``--quiet``."""
+    """Set whether `note` is silent (``--quiet``)."""
     _options["quiet"] = quiet
 
 
 def note(text: str, *, raw: bool = False) -> None:
-    """`say` what nobody needs to hear, unless ``--quiet`` is given."""
+    """`say` something unimportant, unless ``--quiet`` is given."""
     if not _options["quiet"]:
         say(text, raw=raw)
 
 
 def check_files(args: Namespace, *, read: Sequence[str] = ()) -> None:
-    """Refuse files that cannot be written or would replace an input, before anything is paid;
-    `read` names options that are only read here.
+    """Refuse files that cannot be written or would replace an input, before a charge; `read`:
+    options whose files this command only reads.
     """
     if sys.stdout is None and not getattr(args, "output", True):
         raise InputError("stdout is closed and there is no --output: the result would be lost")
@@ -82,7 +82,7 @@ def check_files(args: Namespace, *, read: Sequence[str] = ()) -> None:
 
 
 def _named(args: Namespace, name: str) -> list[tuple[str, str]]:
-    """The files of an option, each under the name that a user knows."""
+    """The files of an option, each with the option's name as users write it."""
     given = getattr(args, name, None)
     option = POSITIONAL.get(name) or "--" + name.replace("_", "-")
     if name == "demand" and not hasattr(args, "graph"):
@@ -93,12 +93,12 @@ def _named(args: Namespace, name: str) -> list[tuple[str, str]]:
 
 
 def on_screen() -> bool:
-    """Whether people read stderr while they wait."""
+    """Whether stderr is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _wrapped(line: str) -> str:
-    """The line as it is; on a terminal broken at words, what goes on set in."""
+    """The line, on a terminal wrapped with indented continuation."""
     if not on_screen():
         return line
     columns = shutil.get_terminal_size().columns
@@ -110,7 +110,7 @@ def _wrapped(line: str) -> str:
 
 
 def read_json(path: str, hint: str = "") -> Any:
-    """What a file of JSON holds."""
+    """The content of a JSON file."""
     with open(path, "rb") as file:  # noqa: PTH123 - an empty path must stay an error of open
         data = file.read()
     try:
@@ -139,7 +139,7 @@ def _layout(value: Any, indent: str) -> str:
 
 
 def show_result(text: str) -> None:
-    """Write text to stdout; what goes wrong is raised by `raised_at_the_end`, after all files."""
+    """Write text to stdout; errors are raised by `raised_at_the_end`, after all files."""
     if sys.stdout is None:
         return
     clear()  # both may be one terminal
@@ -159,7 +159,7 @@ def show_result(text: str) -> None:
 
 @contextmanager
 def raised_at_the_end() -> Iterator[None]:
-    """Raise at the end what went wrong on stdout meanwhile, the first of it."""
+    """At the end of the block, raise the first error of stdout in it."""
     _failed.clear()
     yield
     for error in _failed[:1]:
@@ -167,19 +167,21 @@ def raised_at_the_end() -> Iterator[None]:
 
 
 def abandon_stdout() -> None:
-    """Point stdout at nothing, so that Python's own flush at exit cannot fail again."""
+    """Redirect stdout to the null device, so that Python's flush at exit cannot fail again."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 KEPT = ("--ledger", "STATE", "KEY")
-"""Targets that are gone on from, and never replaced."""
+"""Files that are continued, and never replaced."""
 _JOURNAL, _ARCHIVE = b'{"line": {', b"PK\x03\x04"
 _SECRETS = (b'{"format": "metricdp holder,', b'{"format": "metricdp coordinator,')
 
 
 def _is_kept(path: Path) -> bool:
-    """Whether a file is a journal, a stream's state, a key or a study: nothing can remake these."""
+    """Whether a file is a journal, a stream's state, a key or a study, which cannot be
+    recreated.
+    """
     with path.open("rb") as file:
         start = file.read(64)
     if start.startswith(_SECRETS):
@@ -202,7 +204,7 @@ def _check_target(option: str, path: str, real: Path) -> None:
         if option not in KEPT and real.exists() and _is_kept(real):
             kinds = "a ledger, the state of a stream, a key or a study"
             raise InputError(f"{option} {path} is {kinds}, and would be lost: name another file")
-        with tempfile.TemporaryFile(dir=real.parent):  # without a name, that none is left
+        with tempfile.TemporaryFile(dir=real.parent):  # unnamed, so that nothing is left behind
             pass
     except OSError as error:
         problem = error.errno or errno.EIO
@@ -211,8 +213,6 @@ def _check_target(option: str, path: str, real: Path) -> None:
 
 
 def write_text(path: str | None, text: str) -> None:
-    """Write a file, if one is asked for, wholly or not at all, through a temporary file beside it.
-    Links are followed.
-    """
+    """Write a file atomically, if a path is given; symbolic links are followed."""
     if path is not None:
         write_whole(Path(os.path.realpath(path)), text)

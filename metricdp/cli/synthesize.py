@@ -1,4 +1,4 @@
-"""``metricdp synthesize``: points that look like the demand, from a paid release."""
+"""``metricdp synthesize``: synthetic points from a saved release."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metricdp.report.point_files import checked_ending
 
 
 def run(args: Namespace) -> None:
-    """Check, read, draw, write."""
+    """Check, read, sample, write."""
     streams.check_files(args)
     metric = inputs.read_metric(args)
     if args.output is not None:

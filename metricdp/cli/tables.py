@@ -1,4 +1,4 @@
-"""Results as people read them on a terminal; where stdout is no terminal, JSON for programs."""
+"""Shows results: tables on a terminal, JSON elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metricdp.errors import one_line
 from metricdp.metrics.units import in_words, unit_shown
 
 _LISTED = 6
-"""Longest list that stands on a line of facts."""
+"""Longest list that is shown in a table of facts."""
 
 
 def show(
@@ -26,7 +26,7 @@ def show(
     table: Callable[[], str] | None = None,
     written: str | None = None,
 ) -> None:
-    """Print a result: for people as a table, by default of its facts; `written`: JSON's file."""
+    """Print a result, on a terminal as `table` (by default its facts); `written`: a JSON file."""
     text = streams.to_json(value)
     shown = (table or partial(of_facts, value))() if on_terminal(args) else text
     streams.show_result(shown)
@@ -34,18 +34,18 @@ def show(
 
 
 def grid(columns: dict[str, list[str]], last_left: bool = False) -> str:
-    """Columns under their names, all to the right, but perhaps the last."""
+    """A table of named columns, aligned right except, with `last_left`, the last."""
     left = [len(columns) - 1] * last_left
     return "\n".join(aligned([list(columns), *zip(*columns.values())], left))
 
 
 def on_terminal(args: Namespace) -> bool:
-    """Whether people read stdout, and have not asked for JSON."""
+    """Whether stdout is a terminal, and ``--json`` was not given."""
     return sys.stdout is not None and sys.stdout.isatty() and not getattr(args, "json", False)
 
 
 def of_centers(result: Any, summary: Any = None) -> str:
-    """Centers of a `Solution`, what each one serves, and the receipt."""
+    """A table of the centers of a `Solution`, with loads and the receipt."""
     unit = unit_shown(result.universe)
     found = result.to_columns()
     columns: dict[str, list[str]] = {"": [str(rank) for rank in found["rank"]]}
@@ -71,16 +71,16 @@ def of_centers(result: Any, summary: Any = None) -> str:
 
 
 def of_plan(plan: Any) -> str:
-    """A `Plan`: its table, in pieces that fit the terminal, and what it says."""
+    """The table of a `Plan`, in pieces that fit the terminal, and its texts."""
     wide = shutil.get_terminal_size().columns
     head, *rows = plan.rows()
     table = _fitting({name: [row[i] for row in rows] for i, name in enumerate(head)})
-    said = [text for text in (plan.remark(), plan.caption()) if text]
-    return "\n\n".join([table, *(textwrap.fill(text, wide) for text in said)]) + "\n"
+    texts = [text for text in (plan.remark(), plan.caption()) if text]
+    return "\n\n".join([table, *(textwrap.fill(text, wide) for text in texts)]) + "\n"
 
 
 def of_levels(exploration: Any) -> str:
-    """The levels of an `Exploration`, what is predicted of them, and the receipt."""
+    """Tables of the levels of an `Exploration` and of its predictions, and the receipt."""
     unit = unit_shown(exploration.universe)
     columns: dict[str, list[str]] = {"level": [], "epsilon": []}
     for level in exploration.levels:
@@ -98,13 +98,13 @@ def of_levels(exploration: Any) -> str:
 
 
 def _receipt(receipt: Any) -> str:
-    """A line a mechanism."""
+    """The receipt, wrapped, with a line for each mechanism."""
     lines = f"receipt: {receipt}".splitlines()
     return "\n".join(folded for line in lines for folded in _folded(line))
 
 
 def _folded(line: str) -> list[str]:
-    """A line, or several where the terminal is narrow."""
+    """A line, wrapped to the terminal's width."""
     wide = shutil.get_terminal_size().columns
     return textwrap.wrap(line, wide, subsequent_indent="    ", break_on_hyphens=False)
 
@@ -126,14 +126,14 @@ def _fitting(columns: dict[str, list[str]]) -> str:
 
 
 def proof(gap: float | None) -> str:
-    """How far an answer can be from the best one."""
+    """A text on how far an answer can be from the optimum."""
     if gap is None:
         return "nothing is proven"
     return f"within {_rounded_up(100 * gap)} % of the best, proven" if gap else "proven optimal"
 
 
 def _rounded_up(percent: float) -> str:
-    """Two digits, never too small."""
+    """A percentage with two digits, rounded up."""
     if percent <= 0:
         return "0"
     step = Decimal(1).scaleb(Decimal(percent).adjusted() - 1)
@@ -141,7 +141,7 @@ def _rounded_up(percent: float) -> str:
 
 
 def of_facts(value: dict[str, Any]) -> str:
-    """A line a fact; what is long stands in the JSON alone."""
+    """A line for each fact; long values are only in the JSON."""
     facts = dict(_flat(value))
     width = max(map(len, facts), default=0)
     return "".join(f"{name:<{width}}  {text}\n" for name, text in facts.items())
@@ -155,9 +155,9 @@ def _flat(value: dict[str, Any], within: str = "") -> list[tuple[str, str]]:
             lines += _flat(item, f"{key} ") if len(item) <= 2 * _LISTED else [(name, _many(item))]
         elif isinstance(item, list):
             plain = len(item) <= _LISTED and not any(isinstance(x, dict | list) for x in item)
-            lines.append((name, ", ".join(map(_said, item)) if plain else _many(item)))
+            lines.append((name, ", ".join(map(_text, item)) if plain else _many(item)))
         else:
-            lines.append((name, _said(item)))
+            lines.append((name, _text(item)))
     return lines
 
 
@@ -165,7 +165,7 @@ def _many(items: Any) -> str:
     return f"{len(items):,}, see --json"
 
 
-def _said(value: Any) -> str:
+def _text(value: Any) -> str:
     if value is None:
         return "none"
     if isinstance(value, bool):

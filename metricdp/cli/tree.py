@@ -1,4 +1,4 @@
-"""``metricdp tree``: the public tree of a graph, built once and kept."""
+"""``metricdp tree``: builds and saves the public tree of a graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metricdp.partitions.finite.hst import build_hst
 
 
 def run(args: Namespace) -> None:
-    """Check, read, build, write the file, and only then tell about it."""
+    """Check, read, build, write the file, then report."""
     start = time.perf_counter()
     streams.check_files(args)
     metric = inputs.read_metric(args)

@@ -1,4 +1,4 @@
-"""The files that pages are made of, HTML, CSS and JavaScript, and putting text in their places."""
+"""HTML, CSS and JavaScript files of pages, and the templates' substitution."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def asset(name: str) -> str:
 
 @cache
 def words() -> dict[str, Any]:
-    """What evidence says in words: ``evidence/words.toml``."""
+    """The texts of evidence: ``evidence/words.toml``."""
     return tomllib.loads(asset("evidence/words.toml"))
 
 
 def filled(page: str, pieces: Mapping[str, str]) -> str:
-    """Put a text in place of every ``@@NAME@@`` of a page; the caller escapes what needs it.
+    """Replace every ``@@NAME@@`` of a page by a text, which the caller has escaped.
 
-    What was put in is not looked at again, whatever it holds.
+    Replacements are not scanned again.
     """
     head, *rest = page.split("@@")
     return head + "".join(pieces[text] if i % 2 == 0 else text for i, text in enumerate(rest))

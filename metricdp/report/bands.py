@@ -1,4 +1,4 @@
-"""Service bands: what lies within each of some distances of the nearest site, without overlaps."""
+"""Service bands: disjoint rings of distance to the nearest site."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from metricdp.universe.geo import need_geo
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """Bands of distance around the sites of a solution; made by `Solution.bands`.
+    """Distance bands around the sites of a solution; made by `Solution.bands`.
 
     Attributes
     ----------
     limits : list of float, length n
-        Where each band ends, in the units of the universe; the last band, after them, has no end.
+        Upper ends of the bands, in the units of the universe; a last band beyond them has none.
     label : ndarray of int64, shape (n_points,)
-        Number of each point's band, from 0 to n.
+        Index of each point's band, from 0 to n.
     demand : ndarray of float64, shape (n + 1,), or None
-        Demand in each band, noisy where the weights are; None where they are not known.
+        Demand in each band, noisy if the weights are; None without weights.
     interval : Interval or None
-        Of a release the same with its intervals, arrays of shape (n + 1,).
+        The demand with intervals, arrays of shape (n + 1,), if it comes from a release.
     metric : Metric
-        The universe, in whose units distances are.
+        The universe.
     distance : ndarray of float64, shape (n_points,)
-        From or to each point's nearest center.
+        Distance of each point from or to its nearest center.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Bands:
 
     @property
     def unit(self) -> str:
-        """What distances are measured in."""
+        """Unit of distances."""
         return str(self.metric.measured)
 
     @property
@@ -70,9 +70,9 @@ class Bands:
         return self.demand / total if total > 0 else np.full(len(self.demand), np.nan)
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """A row a band: ``band`` from 1, ``from`` and ``to`` (none of the last), ``unit``,
-        ``points``, and where they are known ``demand``, ``share``, and of a release ``low`` and
-        ``high`` of the demand.
+        """One row for each band: ``band`` from 1, ``from``, ``to`` (None for the last), ``unit``,
+        ``points``; with weights ``demand`` and ``share``; for a release ``low`` and ``high`` of the
+        demand.
         """
         n = len(self.limits) + 1
         facts: dict[str, list[Any]] = {"band": list(range(1, n + 1))}
@@ -115,17 +115,16 @@ class Bands:
         return layers.frame(self.to_columns(), made(self.limits))
 
     def page(self, *, title: str | None = None, attribution: str | None = None) -> str:
-        """A self-contained HTML page: streets and ground by band, sites, and a table; of a box
-        there is none (`InputError`).
+        """A self-contained HTML page: streets and ground colored by band, sites, and a table.
+        Raises InputError for a box.
         """
         from metricdp.report.heat.page import bands_page
 
         return bands_page(self, self._plan, title, attribution)
 
     def save(self, path: str | PathLike[str], **page: Any) -> Path:
-        """Write the layers ``bands`` and ``band_streets`` as a GeoPackage (``.gpkg``), with styles;
-        the areas as ``.geojson``; or ``.html``: `page`, whose words are `page`. Wholly or not at
-        all.
+        """Write atomically: ``.gpkg``, the layers ``bands`` and ``band_streets`` with styles;
+        ``.geojson``, the areas; ``.html``, the page (options as `Bands.page`).
 
         Raises
         ------
@@ -153,7 +152,7 @@ class Bands:
 def bands_of(
     limits: Iterable[Any], metric: Any, distance: Floats, weights: Floats | None, plan: Any
 ) -> Bands:
-    """See `Bands`."""
+    """The bands of a solution; arguments as the attributes of `Bands`."""
     if isinstance(limits, str) or not isinstance(limits, Iterable):
         raise InputError(f"bands need distances, such as [500, 1000]; got {shown(limits)}")
     ends = [float(in_units_of(metric, limit, "limits")) for limit in limits]

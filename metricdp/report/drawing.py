@@ -1,4 +1,4 @@
-"""What pages draw, as public arrays, and their packing for scripts. No demand here."""
+"""Coordinates, colors and pictures of pages as public arrays, and their encoding for scripts."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from metricdp.report.layout import pivot_layout
 from metricdp.universe.bends import Bends
 
 EARTH_RADIUS_KM = 6371.0088  # mean radius of WGS 84
-_SHADE_PIXELS = 760  # width of a panel: sharper pictures are larger files
+_SHADE_PIXELS = 760  # width of the picture: sharper ones are larger files
 
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Where the points are drawn, near the origin: kilometers for longitude and latitude, else the
-    metric's units; NaN without a place. `unit` is the scale bar's, None for a computed layout.
+    """Coordinates of the points in the plane, near the origin: kilometers for longitude and
+    latitude, else the metric's units; NaN if unknown. `unit`: that of the scale bar; None for a
+    computed layout.
     """
 
     points: Floats
     unit: str | None
     bends: Bends | None = None
-    """Of the metric's graph, drawn alike; None too where the plane is cut at a meridian."""
+    """Bends of the graph's edges in the plane; None if the plane was cut at another meridian."""
 
 
 def project(metric: Any) -> Plane:
-    """Place the points of a universe in the plane, computing a layout where it has no coordinates.
+    """Project the points of a universe to the plane; without coordinates, compute a layout.
 
     Longitude and latitude are drawn equirectangularly, true to scale at the middle latitude; a
     universe across the antimeridian is cut at its widest gap of longitudes instead.
@@ -74,7 +75,7 @@ def _unwrapped(longitude: Floats) -> Floats:
 
 
 def all_edges(metric: Any, points: Floats) -> Ints:
-    """The edges between points that have a place, (m, 2) positions, each once."""
+    """Positions (m, 2) of the ends of all edges between points with coordinates."""
     graph = metric.graph
     if graph is None:
         return np.empty((0, 2), dtype=np.int64)
@@ -84,7 +85,7 @@ def all_edges(metric: Any, points: Floats) -> Ints:
 
 
 def territory_colors(label: Ints, pairs: Ints, points: Floats, centers: Ints) -> Ints:
-    """Color index (k,) of each territory: those joined by an edge or near differ."""
+    """Color index (k,) of each territory; adjacent and near ones differ."""
     k = len(centers)
     joined = label[pairs]
     joined = np.unique(joined[joined[:, 0] != joined[:, 1]], axis=0)
@@ -99,7 +100,7 @@ def territory_colors(label: Ints, pairs: Ints, points: Floats, centers: Ints) ->
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A grid of square pixels over the drawing, and which point each belongs to.
+    """A grid of square pixels over the drawing, with the nearest point of each.
 
     `owner` (rows, columns): the nearest point's index, -1 where nothing is near; `x`, `y`, `width`,
     `height`: left, top and size in the plane's units.
@@ -112,7 +113,7 @@ class Ground:
     height: float
 
     def painted(self, hue: Ints, palette: Sequence[str] = PALETTE) -> dict[str, Any]:
-        """The picture in which every point's pixels have its color in the palette."""
+        """A PNG in which the pixels of each point have its color of the palette."""
         index = np.where(self.owner < 0, 0, 1 + np.asarray(hue)[self.owner]).astype(np.uint8)
         source = "data:image/png;base64," + base64.b64encode(_png(index, palette)).decode()
         place = {"x": self.x, "y": self.y, "width": self.width, "height": self.height}
@@ -120,7 +121,7 @@ class Ground:
 
 
 def ground(points: Floats, pairs: Ints, bends: Bends | None = None) -> Ground:
-    """Find the nearest point of every pixel near the network."""
+    """The nearest point of each pixel near the network."""
     low, high = points.min(axis=0), points.max(axis=0)
     reach = 0.018 * float(max(high - low))
     places, end = _along_edges(points, pairs, reach)
@@ -140,7 +141,7 @@ def ground(points: Floats, pairs: Ints, bends: Bends | None = None) -> Ground:
 
 
 def _along_edges(points: Floats, pairs: Ints, reach: float) -> tuple[Floats, Ints]:
-    """Add points along edges longer than `reach`; return all, and which point owns each."""
+    """All points and further ones along edges longer than `reach`, and the owner of each."""
     own = np.arange(len(points))
     start = points[pairs[:, 0]]
     step = points[pairs[:, 1]] - points[pairs[:, 0]]
@@ -178,9 +179,9 @@ def packed(values: Sequence[Any] | NDArray[Any], dtype: str) -> dict[str, str]:
 
 
 def squeezed(values: Sequence[int] | NDArray[Any]) -> dict[str, Any]:
-    """Encode integers for the page's script, compressed: ``{"n": ..., "z": ...}``.
+    """Integers compressed for the page's script: ``{"n": ..., "z": ...}``.
 
-    Differences between neighbors, signs in the lowest bit, split into planes of bytes, deflated
+    Differences of consecutive values, zigzag-encoded, split into planes of bytes, deflated
     (RFC 1950), base64.
     """
     array = np.asarray(values, dtype=np.int64)
@@ -191,7 +192,7 @@ def squeezed(values: Sequence[int] | NDArray[Any]) -> dict[str, Any]:
 
 
 def squeezed_text(text: str) -> str:
-    """Encode text as deflated (RFC 1950) UTF-8 in base64."""
+    """Text as deflated (RFC 1950) UTF-8 in base64."""
     return base64.b64encode(zlib.compress(text.encode("utf-8"), 9)).decode()
 
 

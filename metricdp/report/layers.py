@@ -1,8 +1,8 @@
-"""A clustering as geographic layers: sites, territories as areas and as streets, lines from parts
-to sites, and noisy demand.
+"""A clustering as geographic layers: sites, territories as areas and as streets, a spider diagram
+(lines from demand to its site), and noisy demand.
 
-All is post-processing. Territories are those of the metric, by shortest path; their areas are
-unions of Voronoi cells of the universe's points. Layers are in the universe's own system.
+All is post-processing. Territories follow the metric's shortest paths; their areas are unions of
+Voronoi cells of the universe's points. Layers are in the universe's own coordinate system.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from metricdp.universe.geo import need_geo
 LAYERS = ("sites", "territories", "streets", "spider", "demand")
 """Names of the layers, as `Solution.to_geopandas` takes them."""
 _MARGIN = 0.01
-"""By how much areas reach beyond the outermost points, as a share of the extent."""
+"""Margin of areas beyond the convex hull of all points, as a share of the extent."""
 _DRAWN = 2.0**-24
-"""What a drawing tells apart, as a share of the extent."""
+"""Resolution of areas, as a share of the extent: finer needs more vertices, and can fail."""
 
 
 def crs_of(universe: Any) -> str | None:
-    """The system of a universe's coordinates, if one is known."""
+    """The coordinate reference system of a universe, if it is known."""
     if getattr(universe, "crs", None) is not None:
         return str(universe.crs)
     return WGS84 if getattr(universe, "coordinate_system", None) == "lonlat" else None
@@ -40,8 +40,8 @@ def crs_of(universe: Any) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """The layers of some centers of points with places: `facts` are columns of the centers' table,
-    `parts` those of the released `weights` (None: each point by itself).
+    """The layers of some centers. `facts`: columns of the centers' table; `weights`: demand of each
+    point; `parts`: part of each point in the partition of a release (None: each is its own).
     """
 
     metric: Metric
@@ -71,29 +71,29 @@ class Layers:
 
     @property
     def names(self) -> list[str]:
-        """Layers that there are."""
+        """Names of the available layers."""
         lacking = ["streets"] * (self.metric.graph is None)
         lacking += ["spider", "demand"] * (self.weights is None)
         return [name for name in LAYERS if name not in lacking]
 
     @cached_property
     def nearest(self) -> tuple[Ints, Floats]:
-        """Number of the nearest center of each point, and the distance."""
+        """Index of the nearest center of each point, and the distance."""
         label, distance = self.metric.nearest_to(self.sites)
         return label.astype(np.int64), np.asarray(distance, np.float64)
 
     @cached_property
     def xy(self) -> Floats:
-        """Places of all points, shape (n_points, 2); NaN where there is none."""
+        """Coordinates of all points, shape (n_points, 2); NaN where there are none."""
         return np.asarray(self.metric.coordinates, np.float64)
 
     @cached_property
     def site_xy(self) -> Floats:
-        """Places of the centers, shape (k, 2)."""
+        """Coordinates of the centers, shape (k, 2)."""
         return self.xy[self.sites]
 
     def frame(self, columns: dict[str, Any], shapes: Any) -> Any:
-        """A GeoDataFrame in the universe's system."""
+        """A GeoDataFrame in the universe's coordinate reference system."""
         import geopandas as gpd
 
         return gpd.GeoDataFrame(columns, geometry=list(shapes), crs=crs_of(self.metric))
@@ -114,7 +114,7 @@ class Layers:
         return self.frame(self.facts, self.areas(self.nearest[0], len(self.sites)))
 
     def areas(self, label: Ints, k: int) -> list[Any]:
-        """Multipolygons of k labels of the points, None of a label without points."""
+        """Multipolygons of k labels of the points; None for a label without points."""
         import shapely
 
         kept = np.flatnonzero(np.isfinite(self.xy).all(axis=1))
@@ -123,9 +123,8 @@ class Layers:
         return list(shapely.transform(found, lambda points: points / stretch))
 
     def _streets(self) -> Any:
-        """The edges of each territory as one shape; a two-way edge between two is cut where both
-        centers are equally far, a one-way one belongs to the center that is reached, or that comes,
-        along it.
+        """The edges of each territory as one shape. A two-way edge between two territories is cut
+        where both centers are equally far; a one-way edge belongs to the center whose trips use it.
         """
         label, drawn = self.nearest[0], self._drawn
         one, other = label[drawn.u], label[drawn.v]
@@ -136,11 +135,11 @@ class Layers:
         return self.frame(ranked, shapes)
 
     def band_areas(self, limits: Sequence[float]) -> list[Any]:
-        """Areas of the bands between growing distances from the centers, the last endless."""
+        """Areas of the distance bands that end at these limits, and of the last, unbounded one."""
         return self.areas(band_of(limits, self.nearest[1]), len(limits) + 1)
 
     def band_streets(self, limits: Sequence[float]) -> list[Any]:
-        """The same of streets, cut where a limit is reached."""
+        """Streets of the same bands, cut where a limit is reached."""
         distance, drawn = self.nearest[1], self._drawn
         pieces = list[tuple[Ints, Floats, Floats]]()
         for i, (low, high) in enumerate(pairwise([-np.inf, *limits, np.inf])):
@@ -155,7 +154,7 @@ class Layers:
 
     @cached_property
     def edges(self) -> tuple[Ints, Ints, tuple[Floats, Ints, Floats]]:
-        """The edges whose ends have places: both ends, and whole lines (`polylines`)."""
+        """Edges with coordinates at both ends: tails, heads, and their lines (`polylines`)."""
         graph = self.metric.graph
         if graph is None:
             raise InputError(f"{self.metric.name} has no edges, so no streets")
@@ -169,15 +168,15 @@ class Layers:
 
     @cached_property
     def _drawn(self) -> _Drawn:
-        """The same, and how far they are served by way of each end."""
+        """These edges with arc lengths, and the share of each that is served through its tail."""
         (u, v, lines), graph = self.edges, self.metric.graph
         there, back = arc_lengths(graph, u, v), arc_lengths(graph, v, u)
         direction = getattr(self.metric, "direction", "to-center")
         if direction == "from-center":
             there, back = back, there
         elif direction == "round-trip":
-            around = there + back
-            there = back = np.where(np.isinf(around), 0.0, around)  # one-way: cut in the middle
+            cycle = there + back
+            there = back = np.where(np.isinf(cycle), 0.0, cycle)  # one-way: cut in the middle
         distance = self.nearest[1]
         with np.errstate(invalid="ignore", divide="ignore"):
             share = (distance[v] - distance[u] + there) / (there + back)
@@ -186,7 +185,7 @@ class Layers:
         return _Drawn(u, v, lines, there, back, share)
 
     def _groups(self) -> tuple[Ints, Ints, Floats, Floats]:
-        """Parts cut by territories: part, center, weight and the place of the weight's middle."""
+        """Intersections of parts and territories: part, center, weight and weighted mean place."""
         assert self.weights is not None
         part = np.arange(len(self.metric)) if self.parts is None else self.parts
         kept = np.flatnonzero(np.isfinite(self.xy).all(axis=1) & (self.weights > 0))
@@ -196,7 +195,7 @@ class Layers:
         return keys // k, keys % k, weight, middle
 
     def _spider(self) -> Any:
-        """A line from the middle of each part to the center that serves it."""
+        """A line from the weighted mean of each part to the center that serves it."""
         import shapely
 
         part, center, weight, middle = self._groups()
@@ -208,7 +207,7 @@ class Layers:
         return self.frame(columns, shapely.linestrings(ends) if len(ends) else [])
 
     def _demand(self) -> Any:
-        """A point a part, at the middle of its weight."""
+        """A point for each part, at its weighted mean."""
         part, _, weight, middle = self._groups()
         keys, at = np.unique(part, return_inverse=True)
         mass, places = _middles(at, weight, middle, len(keys))
@@ -220,9 +219,8 @@ class Layers:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Edges as lines between `u` and `v`, with arc lengths `there` and `back` (infinite if
-    missing). `share` is the part of an edge that is served by way of `u`: up to where both ways are
-    equally long.
+    """Edges as lines between `u` and `v`, with arc lengths `there` and `back` (infinite for a
+    missing arc). `share`: fraction of the edge, from `u`, that is served through `u`.
     """
 
     u: Ints
@@ -233,7 +231,9 @@ class _Drawn:
     share: Floats
 
     def shapes(self, pieces: Iterable[tuple[Ints, Floats, Floats]], k: int) -> Any:
-        """Multilines of k owners, of pieces of edges."""
+        """Multilines of k owners from pieces of edges, given as (owner, first share, last
+        share).
+        """
         import shapely
 
         lines, owners = [np.empty(0, object)], [np.empty(0, np.int64)]
@@ -249,24 +249,24 @@ class _Drawn:
 
 
 def _number(values: Floats, otherwise: float) -> Floats:
-    """Of infinities over infinities, and 0 over 0, something else."""
+    """The values, with NaN (of 0 / 0 or inf / inf) replaced."""
     return np.where(np.isnan(values), otherwise, values)
 
 
 def _middles(at: Ints, weights: Floats, xy: Floats, n: int) -> tuple[Floats, Floats]:
-    """Weights of n groups, and the places of their middles."""
+    """Weights of n groups, and their weighted mean places."""
     mass = np.bincount(at, weights, n).astype(np.float64)
     sums = np.column_stack([np.bincount(at, weights * axis, n) for axis in xy.T])
     return mass, sums / np.maximum(mass, 1e-300)[:, None]
 
 
 def band_of(limits: Sequence[float], distance: Floats) -> Ints:
-    """Number of the band that each distance is in: as many as there are limits beyond the last."""
+    """Index of the band of each distance; ``len(limits)`` beyond the last limit."""
     return np.searchsorted(np.array(limits) * (1 + WITHIN), distance).astype(np.int64)
 
 
 def arc_lengths(graph: Any, tails: Ints, heads: Ints) -> Floats:
-    """Lengths of arcs from some vertices to others, infinite where there is none."""
+    """Lengths of arcs from tails to heads, infinite where there is none."""
     n = len(graph)
     keys = graph.tails() * n + graph.indices  # ascending, as arcs are stored
     wanted = tails * n + heads
@@ -299,9 +299,11 @@ def center_facts(
 
 
 def _areas(places: Floats, label: Ints, k: int) -> list[Any]:
-    """Unions of the Voronoi cells of each label, a little beyond the hull of all places: the faces
-    between the Voronoi edges that part two labels, each of the label of the place nearest to it.
-    Places nearer than a drawing shows are one. O(n log n).
+    """Unions of the Voronoi cells of each label, clipped to the convex hull plus a margin. O(n log
+    n).
+
+    Voronoi edges between different labels are polygonized, and each face gets the label of its
+    nearest place. Places are first rounded to the resolution.
     """
     import shapely
     from scipy.spatial import Voronoi, cKDTree
@@ -314,8 +316,8 @@ def _areas(places: Floats, label: Ints, k: int) -> list[Any]:
     frame = [[west, south], [east, south], [east, north], [west, north]]
     found = Voronoi(np.concatenate((places, frame)))
     owner = np.append(label, [k] * 4)[found.ridge_points]
-    parting = np.asarray(found.ridge_vertices)[owner[:, 0] != owner[:, 1]]
-    edges = shapely.linestrings(found.vertices[parting[(parting >= 0).all(axis=1)]])
+    borders = np.asarray(found.ridge_vertices)[owner[:, 0] != owner[:, 1]]
+    edges = shapely.linestrings(found.vertices[borders[(borders >= 0).all(axis=1)]])
     united = partial(shapely.union_all, grid_size=wide * _DRAWN / 4)
     lines = united([*edges, shapely.boundary(hull)])
     faces = shapely.get_parts(shapely.polygonize(shapely.get_parts(lines)))

@@ -1,6 +1,6 @@
-"""A public drawing of a metric without coordinates: landmark multidimensional scaling.
+"""A layout of a metric without coordinates, by landmark multidimensional scaling.
 
-Everything here reads the public metric only.
+Only the public metric is read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from metricdp.options import Coins, coins
 def pivot_layout(
     metric: Any, *, n_pivots: int = 50, seed: int = 0, rng: Coins | None = None
 ) -> Floats:
-    """Place every point of a metric in the plane so that drawn distances resemble true ones.
+    """Coordinates in the plane for all points, such that drawn distances approximate the metric's.
 
     Returns
     -------
@@ -51,12 +51,14 @@ def pivot_layout(
     if metric.graph is not None:
         placed += _apart(placed, 0.03 * float(distances.mean()), seed)
     placed -= placed.mean(axis=0)
-    axes = np.linalg.svd(placed, full_matrices=False)[2]  # the longer one horizontal
+    axes = np.linalg.svd(placed, full_matrices=False)[
+        2
+    ]  # the axis of largest variance is horizontal
     return np.asarray(placed @ axes.T)
 
 
 def _placed(distances: Floats, pivots: Ints) -> Floats:
-    """The pivots by classical scaling, all others by their squared distances from these."""
+    """Pivots by classical scaling, all other points by their squared distances to the pivots."""
     squares = distances**2
     mean = squares[:, pivots].mean(axis=1)
     center = np.eye(len(pivots)) - 1 / len(pivots)
@@ -70,7 +72,7 @@ def _placed(distances: Floats, pivots: Ints) -> Floats:
 
 
 def _apart(placed: Floats, wide: float, seed: int) -> Floats:
-    """How vertices that look alike from every pivot, such as leaves of a star, are moved apart."""
+    """Random offsets for points that coincide, such as the leaves of a star, and 0 for others."""
     _, at, times = np.unique(
         np.round(placed / (wide or 1.0), 1), axis=0, return_inverse=True, return_counts=True
     )

@@ -1,4 +1,4 @@
-"""A clustering as a file, by ending: JSON, CSV, GeoJSON, GeoParquet, or GeoPackage."""
+"""Writes a clustering in the format of a file's ending: JSON, CSV, GeoJSON, GeoPackage, …"""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from metricdp.report.styles import colored, project_row, qml
 
 ENDINGS = (".json", ".csv", ".geojson", ".parquet", ".gpkg", ".html", ".png")
 _DRAWN = ("sites", "demand", "spider", "streets", "territories")
-"""Layers from top to bottom: so QGIS stacks them, with its project or without."""
+"""Layers from top to bottom, as QGIS stacks them, with the project or without."""
 _PLACED = (".gpkg", ".geojson", ".png")
-"""What `write_plan` writes."""
+"""Endings that need coordinates in the plane."""
 
 
 def plan_ending(path: str | os.PathLike[str], universe: Any) -> str:
-    """The ending of a path, if a plan can be written there: asked before a charge."""
+    """The ending of a path, after a check, before any charge, that a plan can be written so."""
     name = file_path(path, "path").name.lower()
     ending = next((e for e in ENDINGS if name.endswith(e)), None)
     if ending is None:
@@ -73,8 +73,8 @@ def write_plan(
 def add_layers(
     draft: Path, layers: Iterable[tuple[str, Any, str]], facts: dict[str, str]
 ) -> list[tuple[str, str]]:
-    """Write layers, each with its name and style, into a GeoPackage, which the first of them makes
-    and which then tells `facts`; returns names and styles.
+    """Write layers, given as (name, GeoDataFrame, style), to a GeoPackage; the first one creates
+    it, with the metadata `facts`. Returns names and styles.
     """
     import pyogrio
 
@@ -84,7 +84,9 @@ def add_layers(
     new: dict[str, Any] = {"dataset_metadata": facts, "dataset_options": {"VERSION": "1.2"}}
     styles = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of universes without a system
+        warnings.simplefilter(
+            "ignore"
+        )  # pyogrio warns of layers without a coordinate reference system
         for name, frame, style in layers:
             how = {"append": True} if draft.exists() else new
             how |= {"geometry_type": kind.get(name, "Point"), "driver": "GPKG"}
@@ -96,13 +98,13 @@ def add_layers(
 
 
 def extra_facts(firm: Any, bands: Any) -> dict[str, Any]:
-    """What JSON has of stability and bands."""
+    """JSON-ready stability and bands."""
     facts = {} if firm is None else {"stability": firm.to_dict()}
     return facts if bands is None else facts | {"bands": bands.to_columns()}
 
 
 def figure_bytes(plan: Any) -> bytes:
-    """What `plot` draws, as PNG; without pyplot, which would keep the figure."""
+    """The picture of `plot` as PNG; without pyplot, which would keep the figure alive."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -144,7 +146,7 @@ def _write_geopackage(target: Path, plan: Any, firm: Any, bands: Any) -> None:
 
 
 def _colors(layers: Any) -> list[str]:
-    """A color for each center, unlike its neighbors'."""
+    """A color for each center; those of adjacent territories differ."""
     label, _ = layers.nearest
     plane = drawing.project(layers.metric)
     pairs = drawing.all_edges(layers.metric, plane.points)
@@ -165,11 +167,11 @@ def band_layers(bands: Any) -> Iterator[tuple[str, Any, str]]:
 
 _MECHANISM = ("name", "query", "sensitivity", "scale", "epsilon_exact", "delta_exact")
 _COLUMNS = ("mechanism", "query", "sensitivity", "scale", "epsilon", "delta")
-"""What a receipt tells of a mechanism, and the columns that hold it."""
+"""Entries of a mechanism on a receipt, and the columns for them."""
 
 
 def _add_receipt(draft: Path, facts: dict[str, Any]) -> None:
-    """The receipt as a table without geometry: a row a mechanism."""
+    """Add the receipt as a table without geometry, one row for each mechanism."""
     import pandas as pd
     import pyogrio
 
@@ -189,7 +191,7 @@ _STYLES = """create table layer_styles (
 
 
 def _add_styles(draft: Path, styles: list[tuple[str, str]]) -> None:
-    """The table that QGIS looks for: it styles the layers as they are opened."""
+    """Add the table by which QGIS styles layers when they are opened."""
     with _opened(draft) as file:
         file.execute(_STYLES)
         column = dict(file.execute("select table_name, column_name from gpkg_geometry_columns"))
@@ -206,7 +208,7 @@ def _add_styles(draft: Path, styles: list[tuple[str, str]]) -> None:
 
 
 def _add_project(draft: Path, row: tuple[str, str, str]) -> None:
-    """The project that QGIS finds in the file, in a table that is none of its layers."""
+    """Add a QGIS project, in a table that is not listed as a layer."""
     with _opened(draft) as file:
         file.execute(
             "create table qgis_projects (name text primary key, metadata blob, content blob)"
@@ -216,6 +218,6 @@ def _add_project(draft: Path, row: tuple[str, str, str]) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A database that is committed, if all goes well, and closed again."""
+    """A connection that is committed unless the block raises, then closed."""
     with closing(sqlite3.connect(path)) as file, file:
         yield file

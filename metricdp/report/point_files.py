@@ -1,4 +1,4 @@
-"""Points to publish, in files that other programs read: CSV, GeoJSON, Parquet."""
+"""Writes points to CSV, GeoJSON and (Geo)Parquet files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def checked_ending(
     what: str = "coreset",
     crs: str | None = None,
 ) -> str:
-    """The ending of a path, if points with these coordinates, or none, can be saved there."""
+    """The ending of a path, after a check that points with these coordinates can be saved so."""
     ending = file_path(path, "path").suffix.lower()
     chosen(ending, ENDINGS, f"the ending of a {what}'s file")
     if ending == ".geojson" and (coordinates is None or coordinates.shape[1] != 2):
@@ -45,7 +45,7 @@ def checked_ending(
 
 
 def check_writable(path: object, ending: str, crs: str | None) -> None:
-    """Refuse GeoJSON of coordinates in no declared system, and formats whose library is missing."""
+    """Refuse GeoJSON without a declared coordinate system, and formats whose library is missing."""
     if ending == ".geojson":
         if crs is None:
             raise InputError(
@@ -71,7 +71,7 @@ def write_points(
     geometry: bool = False,
     crs: str | None = None,
 ) -> None:
-    """Write a table of points wholly or not at all; links are followed."""
+    """Write a table of points atomically; symbolic links are followed."""
     if ending == ".csv":
         content = _csv(columns)
     elif ending == ".geojson":
@@ -126,7 +126,7 @@ def _with_geometry(table: Any, places: Floats, crs: str | None) -> Any:
     points = [struct.pack("<BIdd", 1, 1, *at) if np.isfinite(at).all() else None for at in places]
     table = table.append_column("geometry", pyarrow.array(points, pyarrow.binary()))
     column: dict[str, Any] = {"encoding": "WKB", "geometry_types": ["Point"]}
-    if crs != WGS84:  # what the format takes for granted
+    if crs != WGS84:  # the format's default
         column["crs"] = None if crs is None else projjson(crs)
     geo = {"version": "1.0.0", "primary_column": "geometry", "columns": {"geometry": column}}
     return table.replace_schema_metadata({**(table.schema.metadata or {}), "geo": json.dumps(geo)})

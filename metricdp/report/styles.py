@@ -18,7 +18,7 @@ HEAD = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
 
 
 def qml(layer: str, frame: Any) -> str:
-    """The style of a layer, by the colors and the demand in it."""
+    """The style of a layer, given its GeoDataFrame."""
     if layer == "demand":
         disk = {"color": "90,90,90,90", "outline_color": "60,60,60,160", "outline_width": "0.1"}
         size = f'max(0.4, 6 * sqrt("demand" / {max(frame["demand"], default=1.0) or 1.0:.9g}))'
@@ -45,12 +45,12 @@ def colored(kind: str, width: str = "0.5", alpha: float = 0.6) -> str:
 
 
 def style_body(style: str) -> str:
-    """What stands inside a style's element: a project has it inside its layer's."""
+    """The content of a style's root element, which a project repeats in its layer's element."""
     return style[style.index(">", style.index("<qgis")) + 1 : -len("</qgis>")]
 
 
 def _whole(symbol: str, labels: str = "") -> str:
-    """A style whose features all have one symbol."""
+    """A style with one symbol for all features."""
     on = ' labelsEnabled="1"' if labels else ""
     kinds = 'version="3.22" styleCategories="Symbology|Labeling"'
     renderer = '<renderer-v2 type="singleSymbol" enableorderby="0" forceraster="0"><symbols>'
@@ -73,7 +73,7 @@ def _line(color: str, width: str) -> str:
 
 
 def _options(**values: str) -> str:
-    """Options of a symbol; what has a size in millimeters is a circle."""
+    """Options of a symbol; markers with a size are circles, in millimeters."""
     values |= {"name": "circle", "size_unit": "MM"} if "size" in values else {}
     both = "".join(
         f'<Option type="QString" name="{name}" value="{value}"/>' for name, value in values.items()
@@ -83,12 +83,12 @@ def _options(**values: str) -> str:
 
 
 def _defined(name: str, expression: str) -> str:
-    """An expression that decides a property of a symbol, feature by feature."""
+    """A data-defined property of a symbol: its expression is evaluated for each feature."""
     return f"<data_defined_properties>{_property(name, expression)}</data_defined_properties>"
 
 
 def _labels(colors: list[str]) -> str:
-    """Ranks, on light colors in black."""
+    """Labels with ranks, in black on light colors."""
     light = ", ".join(f"'{c}'" for c in sorted(set(colors)) if ink_on(c) != "#ffffff")
     chosen = f"if(\"color\" in ({light}), '#000000', '#ffffff')" if light else "'#ffffff'"
     return (
@@ -102,7 +102,7 @@ def _labels(colors: list[str]) -> str:
 
 
 def _property(name: str, expression: str) -> str:
-    """A property that an expression decides."""
+    """A property with an expression."""
     return (
         '<Option type="Map"><Option type="QString" name="name" value=""/>'
         f'<Option type="Map" name="properties"><Option type="Map" name="{name}">'
@@ -116,7 +116,7 @@ def _property(name: str, expression: str) -> str:
 _GEOMETRY = {"territories": "Polygon", "streets": "Line", "spider": "Line"}
 _GEOMETRY |= {"bands": "Polygon", "band_streets": "Line"}
 _MARGIN = 0.04
-"""How much wider than the layers the first view is."""
+"""Margin of the first view around the layers, as a share of their extent."""
 
 
 def project_row(

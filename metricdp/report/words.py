@@ -1,4 +1,4 @@
-"""Numbers and figures in words."""
+"""Formats numbers, intervals and privacy levels as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metricdp.report.canvas.stage import table_html
 
 
 def show_number(value: Any) -> str:
-    """A number, or numeric text, in at most six significant digits; other text as it is."""
+    """A number, or numeric text, in at most six significant digits; other text unchanged."""
     try:
         return f"{float(Fraction(str(value))):.6g}"
     except (ValueError, ZeroDivisionError, OverflowError):
@@ -20,16 +20,16 @@ def show_number(value: Any) -> str:
 
 
 def sureness(epsilon: Fraction, prior: float = 0.5) -> str:
-    """How sure anybody can become of a unit's presence, from such a prior, rounded up; for
-    delta = 0.
+    """Largest posterior probability of a unit's presence under pure epsilon-DP, from this prior;
+    rounded up, as text.
     """
-    grown = prior * math.exp(min(float(epsilon), 700.0))
-    share = grown / (grown + 1 - prior)
+    odds = prior * math.exp(min(float(epsilon), 700.0))
+    share = odds / (odds + 1 - prior)
     return "over 99.9 %" if share > 0.999 else f"{math.ceil(1000 * share) / 10:g} %"
 
 
 def exactly(value: Fraction) -> str:
-    """A number in a few digits, with the fraction that it stands for if they are not all."""
+    """A number in a few digits, with the exact fraction if these do not suffice."""
     exact = str(value)
     short = show_number(exact)
     if Fraction(short) == value:
@@ -48,7 +48,7 @@ _FIGURES = {
 
 
 def figures_of(facts: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Names of figures, their estimates and both ends, from an evaluation's JSON."""
+    """Names of figures with estimate and interval, from the JSON form of an evaluation."""
     ends = ("estimate", "low", "high")
     rows = [
         (_FIGURES.get(name, name.replace("_", " ").capitalize()), value)
@@ -64,12 +64,12 @@ def figures_of(facts: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def short(value: float) -> str:
-    """A figure that is known roughly, in three digits or to the unit."""
+    """A figure in three digits, or rounded to the unit."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def intervals_html(evaluation: Any) -> str:
-    """Figures with their intervals, as a table; nothing without an evaluation."""
+    """An HTML table of figures with intervals; empty without an evaluation."""
     if evaluation is None:
         return ""
     facts = evaluation.to_dict()

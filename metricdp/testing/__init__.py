@@ -1,4 +1,4 @@
-"""Tests to inherit, for metrics, engines, methods, objectives and formats of one's own."""
+"""Test classes to inherit, for own metrics, engines, methods, objectives and formats."""
 
 from metricdp.testing.engines import EngineTestCase
 from metricdp.testing.formats import FormatTestCase

@@ -1,4 +1,4 @@
-"""What every engine must do, as a class of tests to inherit."""
+"""Conformance tests of engines, to inherit."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ USERS = (
     *("\u0661\u0662", " 5 ", "\u00a05", "1,5", 'a"b', "#5", "%", "0x10", "1-2", "-5", "--", "a b"),
     *("-" + str(_BIG), "2020-01-01", "12:30", "1e5", "1E5", "\u0661", "\uff15", "+", "."),
 )
-"""Texts that readers mistake: as many users as stripped texts."""
+"""Names that some readers take for other values; distinct stripped texts are distinct users."""
 _IDS = PrecomputedMetric(1.0 - np.eye(3), ids=["a", "7", "b c"])
 _BOX = EuclideanSpace([0, 0], [10, 10])
 _PLANE = EuclideanMetric([[1.0, 1.0], [9.0, 1.0], [5.0, 9.0]])
 
 
 class EngineTestCase:
-    """Tests that an engine counts as a list in memory does, for pytest.
+    """Pytest class that compares an engine's counts with those of a list in memory.
 
-    Inherit it, and give `table`.
+    Inherit it, and define `table`.
 
     Examples
     --------
@@ -46,20 +46,20 @@ class EngineTestCase:
     """
 
     engine: ClassVar[str] = ""
-    """The class of `opening.ENGINES` that is to take the table; "" for any."""
+    """Name of the class in `opening.ENGINES` that must read the table; "" for any."""
     several: ClassVar[int] = 5
-    """How many of `USERS` are added alone, one by one."""
+    """Number of `USERS` that are added one by one."""
 
     def table(self, columns: dict[str, list[Any]]) -> Any:
         """A table of the engine with these columns: texts, None, or floating-point numbers."""
-        raise NotImplementedError("give a table: def table(self, columns): return …")
+        raise NotImplementedError("define the table: def table(self, columns): return …")
 
     def demand(self, universe: Any, rows: dict[str, list[Any]], **options: Any) -> Any:
-        """A demand of such a table."""
+        """A demand from such a table."""
         return PrivateDemand.from_frame(universe, self.table(rows), **options)
 
     def rows(self) -> dict[str, list[Any]]:
-        """Some rows: ids, places and users."""
+        """600 rows of ids, coordinates and users."""
         rng = np.random.default_rng(3)
         ids = [str(i) for i in rng.choice(["a", "7", "b c", " a ", "7 "], 600)]
         places = rng.normal(5, 4, (2, 600)).round(3)
@@ -86,7 +86,7 @@ class EngineTestCase:
             assert exact(there, query) == exact(PrivateDemand(_BOX, points), query)
 
     def test_users_keep_at_most_m_rows_the_same_in_every_reading(self) -> None:
-        """As many as they have, up to m; and another sample for another demand."""
+        """Each user keeps min(m, own) records; another demand has another sample."""
         rows = self.rows()
         _, of_each = np.unique(rows["who"], return_counts=True)
         for m in (1, 3):
@@ -97,7 +97,7 @@ class EngineTestCase:
         assert exact(one, cells) == exact(one, cells) != exact(other, cells)
 
     def test_shares_are_those_of_a_list(self) -> None:
-        """One unit of weight a user, bit by bit, on points and in a box."""
+        """Each user has one unit of weight, bit by bit, on points and in a box."""
         rows = self.rows()
         points = np.column_stack([rows["x"], rows["y"]])
         own: Any = {"user": rows["who"], "weighting": "share"}
@@ -119,22 +119,22 @@ class EngineTestCase:
         assert sum(counted(there)) == 600
 
     def test_users_have_as_many_records_as_in_a_list(self) -> None:
-        """Users by their number of records, for a private choice of how many to keep."""
+        """Numbers of records per user, for the private choice of a contribution bound."""
         rows = self.rows()
         there, here = contributors(self.table(rows), "who"), contributors(rows["who"])
         assert counted(there) == counted(here) and sum(counted(here)) == len(set(rows["who"]))
         table = self.table({**rows, "who": ["48611", None, *rows["who"][2:]]})
-        said = refusal(lambda: contributors(table, "who"))
-        assert type(said) is InputError and "48611" not in str(said), said
+        error = refusal(lambda: contributors(table, "who"))
+        assert type(error) is InputError and "48611" not in str(error), error
 
     def test_users_are_as_many_as_their_texts(self) -> None:
-        """No text is taken for another one, or for a number."""
+        """No name is taken for another one, or for a number."""
         users = [*USERS, *USERS]
         demand = self.demand(_IDS, {"vertex": ["a"] * len(users), "who": users}, user="who")
         assert sum(counted(demand)) == len({user.strip() for user in USERS})
 
     def test_one_user_more_adds_that_user_alone(self) -> None:
-        """Whatever the user is called."""
+        """One more user, of any name, changes no record of others."""
         others = [str(_BIG + i) for i in range(1, 40)]
         rows = {"vertex": ["a"] * 39 + ["7"] * 3}
         for user in USERS[:: -(-len(USERS) // self.several)]:
@@ -142,7 +142,7 @@ class EngineTestCase:
             assert counted(demand) == [39, 1, 0], user
 
     def test_a_bad_row_is_refused_by_its_rule(self) -> None:
-        """And nothing of it is said."""
+        """A bad row is refused, and the message quotes nothing of it."""
         for columns, asked in (
             ({"vertex": ["a", "48611"]}, {}),
             ({"vertex": ["a", "07"]}, {}),
@@ -152,20 +152,20 @@ class EngineTestCase:
             ({"x": [48611.0, float("nan")], "y": [1.0, 2.0]}, {"columns": ["x", "y"]}),
             ({"x": ["48611", "1_0"], "y": ["1", "2"]}, {"columns": ["x", "y"]}),
         ):
-            said = refusal(lambda c=columns, a=asked: self.demand(_universe(a), c, **a))
-            assert type(said) is InputError, said
-            assert "at least one is not" in str(said), said
-            assert "48611" not in str(said), said
-            assert said.__context__ is said.__cause__ is None
+            error = refusal(lambda c=columns, a=asked: self.demand(_universe(a), c, **a))
+            assert type(error) is InputError, error
+            assert "at least one is not" in str(error), error
+            assert "48611" not in str(error), error
+            assert error.__context__ is error.__cause__ is None
 
     def test_a_fault_of_the_engine_is_no_bad_row(self) -> None:
-        """What the engine raises, whatever it is, is reported as its fault."""
+        """Any other exception of the engine is reported as a fault of the engine."""
         frame = opened(self.table(self.rows()))
         for name in ("add", "by_user", "batches"):
             setattr(frame, name, _failing)
-        said = refusal(lambda: _read(frame))
-        assert type(said) is ReadingError, said
-        assert "48611" not in str(said)
+        error = refusal(lambda: _read(frame))
+        assert type(error) is ReadingError, error
+        assert "48611" not in str(error)
 
 
 class _Cells:
@@ -188,7 +188,7 @@ def _failing(*_: Any) -> Any:
 
 
 def _read(frame: Any) -> Any:
-    """A demand of a frame that was opened already."""
+    """A demand from an opened frame."""
     from metricdp.privacy import demand as door
 
     with patch.object(door, "opened", lambda *_: frame):
@@ -196,7 +196,7 @@ def _read(frame: Any) -> Any:
 
 
 def refusal(make: Any) -> Exception:
-    """What a call raises."""
+    """The exception that a call raises."""
     try:
         make()
     except Exception as error:
@@ -205,12 +205,12 @@ def refusal(make: Any) -> Exception:
 
 
 def exact(demand: Any, query: Any) -> list[int]:
-    """The exact answer, as the gate computes it before it adds noise: of made-up records alone."""
+    """The exact answer of the gate before noise, for synthetic records only."""
     return gate._noisy(demand, query, None).tolist()
 
 
 def counted(demand: Any) -> list[int]:
-    """Records at each point."""
+    """Number of records at each point."""
     n = len(demand.universe)
 
     class Finest:

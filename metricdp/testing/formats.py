@@ -1,4 +1,4 @@
-"""What every graph format must do, as a class of tests to inherit."""
+"""Conformance tests of graph formats, to inherit."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from metricdp.universe.formats import FORMATS, formats
 from metricdp.universe.graph import Graph
 
 Edges = dict[tuple[Any, Any], float]
-"""Each edge once, its ends in the order of the graph's ids, and its length."""
+"""Length of each edge, by its ends in the order of the graph's ids."""
 
 
 class FormatTestCase:
-    """Tests that a graph format is known, read and refused as it should be, for pytest.
+    """Pytest class for a graph format: registration, reading, and refusals.
 
-    Inherit it, and give `name` and `files`.
+    Inherit it, and define `name` and `files`.
 
     Examples
     --------
@@ -35,21 +35,21 @@ class FormatTestCase:
     """
 
     name: ClassVar[str]
-    """The format's, in `metricdp.universe.FORMATS`."""
+    """Name of the format in `metricdp.universe.FORMATS`."""
     binary: ClassVar[bool] = False
-    """Whether a file that is cut short is damaged as a whole."""
+    """Whether the format is binary; such files are not tested as gzip."""
 
     def files(self) -> dict[str, tuple[bytes, Edges]]:
-        """Some small files by their names, and the edges that each holds."""
-        raise NotImplementedError("give some files: def files(self): return {name: (data, edges)}")
+        """Small files by name, each with its content and edges."""
+        raise NotImplementedError("define files: def files(self): return {name: (data, edges)}")
 
     def test_it_is_registered(self) -> None:
-        """Under its name, with endings that mean it."""
+        """The format is registered under its name, with endings."""
         assert self.name in FORMATS
         assert formats()[self.name].endings
 
     def test_files_are_read(self) -> None:
-        """By their endings, by the format's name, and the same when zipped."""
+        """Files are read by ending and by name, also compressed."""
         for file, (data, expected) in self.files().items():
             assert edges(self._read(file, data)) == expected
             assert edges(self._read(file, data, format=self.name)) == expected
@@ -57,7 +57,7 @@ class FormatTestCase:
                 assert edges(self._read(f"{file}.gz", gzip.compress(data))) == expected
 
     def test_the_file_stays_as_it_is(self) -> None:
-        """Reading writes nothing, beside it neither."""
+        """Reading does not change the file or its folder."""
         for file, (data, _) in self.files().items():
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / file
@@ -67,20 +67,20 @@ class FormatTestCase:
                 assert [p.name for p in Path(folder).iterdir()] == [file]
 
     def test_an_empty_file_is_refused(self) -> None:
-        """By its name."""
+        """The message contains the file's name."""
         for file in self.files():
             with pytest.raises(InputError, match=file.split(".")[0]):
                 self._read(file, b"", format=self.name)
 
     def test_what_is_cut_short_is_refused_or_read(self) -> None:
-        """Never anything but an error of bad input, wherever a file ends."""
+        """A truncated file is read, or refused as bad input."""
         for file, (data, _) in self.files().items():
             for end in np.unique(np.linspace(1, len(data) - 1, 40).astype(int)).tolist():
                 try:
                     self._read(file, data[:end], format=self.name)
                 except GraphFileError as error:
                     assert file.split(".")[0] in str(error)
-                except InputError:  # a graph, but one that is directed or in pieces now
+                except InputError:  # a graph that is directed or disconnected now
                     continue
 
     def _read(self, file: str, data: bytes, **options: Any) -> Graph:
@@ -91,7 +91,7 @@ class FormatTestCase:
 
 
 def edges(graph: Graph) -> Edges:
-    """A graph's edges, to compare."""
+    """A graph's edges, for comparison."""
     rows = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
     arcs = zip(rows.tolist(), graph.indices.tolist(), graph.lengths.tolist())
     return {(graph.ids[i], graph.ids[j]): w for i, j, w in arcs if i < j}

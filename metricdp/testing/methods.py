@@ -1,4 +1,4 @@
-"""What every private method must do, as a class of tests to inherit."""
+"""Conformance tests of private methods, to inherit."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ DELTA = "1/1000000"
 
 
 class MethodTestCase:
-    """Tests that a method asks as it promised, for pytest.
+    """Pytest class for a method: price, requests, confirmation and answers.
 
-    Inherit it, and give `method`. Each test runs wherever the method answers: on a road, in a box.
+    Inherit it, and define `method`. Tests run on a path graph and in a box, as far as supported.
 
     Examples
     --------
@@ -46,15 +46,15 @@ class MethodTestCase:
 
     k: ClassVar[int] = 2
     deltas: ClassVar[tuple[Amount, ...]] = (0, DELTA)
-    """Each test runs with each."""
+    """Deltas with which each test runs."""
     records: ClassVar[int] = 400
 
     def method(self) -> Method:
         """The method to be tested."""
-        raise NotImplementedError("give the method: def method(self): return …")
+        raise NotImplementedError("define the method: def method(self): return …")
 
     def demands(self) -> list[Any]:
-        """Made-up records at two places, on a road and in a box, as far as the method answers."""
+        """Synthetic records at two places of a path graph and of a box, as far as supported."""
         import networkx as nx
 
         half = self.records // 2
@@ -68,21 +68,21 @@ class MethodTestCase:
         return found
 
     def worlds(self) -> Iterator[tuple[Any, Question, Amount, Method]]:
-        """Demand, question, delta, and what answers there."""
+        """Demand, question, delta, and the method for them."""
         for demand in self.demands():
             question = asked_of(demand.universe, self.k, 1, seed=0)
             for delta in self.deltas:
                 yield demand, question, delta, answering(self.method(), demand.universe)
 
     def test_it_is_a_value(self) -> None:
-        """Equal to its pickled self, and under its own name if it is listed."""
+        """A method equals its pickled copy, and is registered under its own name."""
         method = self.method()
         assert pickle.loads(pickle.dumps(method)) == method
         assert BY_NAME.get(method.name, type(method)) is type(method)
         assert method.in_finite or method.in_space
 
     def test_its_price_is_what_is_charged(self) -> None:
-        """To the last fraction, once; the receipt says no more, and comes back from its JSON."""
+        """The exact price is charged once; the receipt states no more, and survives JSON."""
         for demand, _, delta, method in self.worlds():
             ledger = Ledger(2, DELTA)
             price = runner.price_of(method, demand, 1, delta)
@@ -98,20 +98,20 @@ class MethodTestCase:
             assert len(found.centers) == self.k
 
     def test_it_asks_and_goes_on_by_the_answers_alone(self) -> None:
-        """Given the answers of one run, a fresh generator asks the same."""
+        """Given the answers of one run, a fresh generator makes the same requests."""
         for demand, question, delta, method in self.worlds():
             budget = self._charged(method, demand, delta)
             run = runner.Run(demand, budget)
-            said: list[tuple[Any, Any]] = []
+            recorded: list[tuple[Any, Any]] = []
 
-            def put(request: Any, run: Any = run, said: Any = said) -> Any:
-                said.append((request, run.put(request)))
-                return said[-1][1]
+            def put(request: Any, run: Any = run, recorded: Any = recorded) -> Any:
+                recorded.append((request, run.put(request)))
+                return recorded[-1][1]
 
             work = method.work(run.terms, question)
             assert isgenerator(work)
             driven(work, put)
-            answers = iter(said)
+            answers = iter(recorded)
 
             def again(request: Any, answers: Any = answers) -> Any:
                 before, answer = next(answers)
@@ -125,7 +125,7 @@ class MethodTestCase:
             assert next(answers, None) is None
 
     def test_no_noise_is_larger_than_what_was_confirmed(self) -> None:
-        """`least` names the smallest shares: whatever is asked has noise that was confirmed."""
+        """`least` names the smallest shares: no request has a larger noise scale than confirmed."""
         for demand, question, delta, method in self.worlds():
             confirmed, drawn = [0.0], [0.0]
             real_scale, real_measure = Terms.scale_of, runner.measure
@@ -147,7 +147,7 @@ class MethodTestCase:
             assert max(drawn) <= max(confirmed) * (1 + 1e-9)
 
     def test_what_is_confirmed_is_answered(self) -> None:
-        """At any price that it confirms it answers; else it refuses before a charge."""
+        """The method answers at each price that it confirms, and refuses others before a charge."""
         for demand, question, delta, method in self.worlds():
             for epsilon in (MIN_EPSILON, MIN_EPSILON * 1000, "1/1000"):
                 ledger = Ledger(2, DELTA)
@@ -162,7 +162,7 @@ class MethodTestCase:
                     assert len(self._asked(demand, epsilon, delta, ledger).centers) == self.k
 
     def test_a_refused_call_costs_nothing(self) -> None:
-        """Bad numbers, and more than is left."""
+        """Bad arguments, or a price beyond the budget, charge nothing."""
         for demand in self.demands():
             ledger = Ledger(1, DELTA)
             for k, epsilon in ((0, 1), (self.k, 0)):
@@ -176,7 +176,7 @@ class MethodTestCase:
             assert not ledger.entries
 
     def test_nobody_and_many_records_of_a_user_are_answered(self) -> None:
-        """Under both relations; all centers lie in the universe."""
+        """Empty demand and users with two records are answered under both relations."""
         for demand in self.demands():
             universe = demand.universe
             for relation in ("add-remove", "replace-one"):

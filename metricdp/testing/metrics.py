@@ -1,4 +1,4 @@
-"""What every metric must do, as a class of tests to inherit."""
+"""Conformance tests of metrics, to inherit."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ from metricdp.privacy import PrivateDataWarning, PrivateDemand, exact_cost
 from metricdp.solvers.kmedian import solve
 
 _SAMPLE = 40
-"""Points that all pairs and triples are looked at of."""
+"""Number of points whose pairs and triples are all tested."""
 
 
 class MetricTestCase:
-    """Tests that a metric keeps the contract of `metricdp.metrics.base.Metric`, for pytest.
+    """Pytest class for the contract of `metricdp.metrics.base.Metric`.
 
-    Inherit it, and give `metric`. Everything that a metric may override is compared with what its
-    own `distance_rows` and `grid_rows` say, on all points or a spread sample of 40.
+    Inherit it, and define `metric`. All methods that a metric may override are compared with its
+    own `distance_rows` and `grid_rows`, on all points or an even sample of 40.
 
     Attributes
     ----------
     engines : tuple of str
         Engines whose snapping is compared with `Metric.snap`: "duckdb" and "polars", by their own
-        frames, and those that ``PrivateDemand.from_frame`` has names for. What is not installed is
-        left out.
+        frames, and names of ``PrivateDemand.from_frame``. Missing ones are skipped.
     tolerance : float
-        By which fraction distances may differ that are computed in two ways.
+        Largest relative difference of distances that are computed in two ways.
 
     Examples
     --------
@@ -52,10 +51,10 @@ class MetricTestCase:
 
     def metric(self) -> Metric:
         """The metric to be tested: some dozens of points, two at one place if possible."""
-        raise NotImplementedError("give the metric to be tested: def metric(self): return …")
+        raise NotImplementedError("define the metric to be tested: def metric(self): return …")
 
     def points(self) -> Floats:
-        """Coordinates to be snapped (n, d), in and around the bounding box."""
+        """Coordinates (n, d) to be snapped, in the bounding box."""
         known = self._known()
         known = known[np.isfinite(known).all(axis=1)]
         low, high = known.min(axis=0), known.max(axis=0)
@@ -63,7 +62,7 @@ class MetricTestCase:
         return np.vstack([low + inside * (high - low), known[:20]])
 
     def sample(self) -> Ints:
-        """Positions, spread over the universe."""
+        """An even sample of positions."""
         n = len(self.metric())
         return np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.int64))
 
@@ -71,15 +70,15 @@ class MetricTestCase:
         scale = self.metric().diameter_bound()
         np.testing.assert_allclose(one, other, rtol=self.tolerance, atol=self.tolerance * scale)
 
-    # --- what private answers are built on
+    # --- promises on which private answers rely
 
     def test_promises_are_kept(self) -> None:
-        """As looked at when the first demand is held."""
+        """The checks that the first demand runs pass."""
         promises.check(self.metric())
         PrivateDemand(self.metric(), self.metric().ids[:1])
 
     def test_ids_stand_for_positions(self) -> None:
-        """There and back."""
+        """Ids and positions map to each other."""
         metric = self.metric()
         everyone = np.arange(len(metric))
         assert len(metric.ids) == len(metric) > 0
@@ -89,7 +88,7 @@ class MetricTestCase:
         assert np.array_equal(metric.distances(first)[0], metric.distance_rows(np.array([0]))[0])
 
     def test_grid_is_the_distance_rounded_up(self) -> None:
-        """By less than a step, and what points move that are snapped to the grid."""
+        """Quantized distances exceed exact ones by less than a step plus `grid_error`."""
         metric, at = self.metric(), self.sample()
         grid = metric.grid_rows(at)
         exact = metric.distance_rows(at)
@@ -103,7 +102,7 @@ class MetricTestCase:
             assert np.array_equal(grid * metric.unit, exact)
 
     def test_grid_is_a_metric(self) -> None:
-        """Not negative, 0 to itself, symmetric, and with the triangle inequality: exactly."""
+        """Quantized distances are an exact metric."""
         at = self.sample()
         grid = self.metric().grid_rows(at, at)
         assert (grid >= 0).all()
@@ -122,16 +121,18 @@ class MetricTestCase:
             assert rows(at[:0]).shape == (0, len(metric))
 
     def test_no_distance_exceeds_the_bound(self) -> None:
-        """And sums over records stay in int64: n times the bound is below 2**63 steps."""
+        """The diameter bound holds, and n times the bound is below 2**63 steps, so sums fit
+        int64.
+        """
         metric, at = self.metric(), self.sample()
         bound = metric.diameter_bound()
         assert metric.distance_rows(at).max() <= bound * (1 + 1e-9)
         assert math.ceil(bound / metric.unit) * len(metric) < 2**63
 
-    # --- what a metric may do better than by rows
+    # --- methods that a metric may override
 
     def test_inner_numbers_are_a_permutation(self) -> None:
-        """There and back."""
+        """Inner and outer numbers map to each other."""
         metric = self.metric()
         everyone = np.arange(len(self.metric()))
         inner = metric.inner(everyone)
@@ -139,7 +140,7 @@ class MetricTestCase:
         assert np.array_equal(metric.outer(inner), everyone)
 
     def test_nearest_centers(self) -> None:
-        """For few centers and many, as rows tell."""
+        """For few and many centers, by comparison with rows."""
         metric = self.metric()
         for centers in (self.sample()[:1], self.sample()[:5], self.sample()):
             rows = metric.distance_rows(centers)
@@ -148,7 +149,7 @@ class MetricTestCase:
             self._close(rows[label, np.arange(len(metric))], rows.min(axis=0))
 
     def test_two_nearest_centers(self) -> None:
-        """On the grid, exactly."""
+        """Exact, in quantized distances."""
         metric = self.metric()
         inner = self.metric().inner(np.arange(len(self.metric())))
         for centers in (self.sample()[:1], self.sample()[:2], self.sample()):
@@ -162,7 +163,7 @@ class MetricTestCase:
                 assert np.array_equal(far, ordered[1])
 
     def test_searches_find_all_that_is_near(self) -> None:
-        """Strictly nearer than the bound, with the distances of rows."""
+        """Searches find all points strictly nearer than the bound, with the distances of rows."""
         metric, at = self.metric(), self.sample()
         rows = metric.grid_rows(at)
         bounds = np.quantile(rows, 0.5, axis=1).astype(np.int64) + 1
@@ -179,7 +180,7 @@ class MetricTestCase:
             assert all(rows[i, position] == length for position, length in near.items())
 
     def test_balls(self) -> None:
-        """Their members and their sums, of all points and of candidates."""
+        """Members and sums of balls, around all points and around candidates."""
         metric, at = self.metric(), self.sample()
         rows = metric.grid_rows(at)
         amounts = np.arange(1, len(at) + 1)
@@ -211,7 +212,7 @@ class MetricTestCase:
         together = metric.distance_rows(at, at) == 0
         assert np.array_equal(groups[:, None] == groups, together)
 
-    # --- what is built on it
+    # --- structures built on a metric
 
     def test_trees_dominate(self) -> None:
         """No two points are nearer in a 2-HST than in the universe."""
@@ -221,7 +222,7 @@ class MetricTestCase:
         assert (in_tree >= metric.distance_rows(at, at) * (1 - 1e-9)).all()
 
     def test_centers_are_found(self) -> None:
-        """The cost that the solver tells is that of its centers."""
+        """The cost that the solver reports is that of its centers."""
         metric = self.metric()
         k = min(3, len(self.metric()))
         solution = solve(metric, np.ones(len(metric)), k, seed=1)
@@ -229,7 +230,7 @@ class MetricTestCase:
         assert math.isclose(solution.cost, cost, rel_tol=1e-5)
 
     def test_snapping_is_the_same_in_every_process(self) -> None:
-        """`snap`, the snapper that engines are sent, and brute force where that is possible."""
+        """`snap`, the pickled snapper and brute force agree."""
         metric = self.metric()
         if not self._snaps():
             return
@@ -242,7 +243,9 @@ class MetricTestCase:
         assert (known[found] == known[own]).all() or self._distance(found, own) == 0
 
     def test_snapping_is_the_same_in_every_engine(self, tmp_path: Path) -> None:
-        """Demand that an engine snaps costs what demand snapped here costs, for several centers."""
+        """Demand that an engine snaps has the same costs, for several centers, as demand snapped
+        here.
+        """
         metric = self.metric()
         if not self._snaps() or self.points().shape[1] != 2:
             return
@@ -281,7 +284,7 @@ class MetricTestCase:
 
 
 def _opened(file: Path, engine: str) -> tuple[Any, dict[str, Any]]:
-    """A CSV file as `from_frame` is given it, and with which options."""
+    """A CSV file as an argument of `from_frame`, and its options."""
     if engine in ("duckdb", "polars"):
         return import_module(engine).read_csv(str(file)), {}
     return file, {"engine": engine}

@@ -1,4 +1,4 @@
-"""What every objective must do, as a class of tests to inherit."""
+"""Conformance tests of objectives, to inherit."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from metricdp.metrics.graph import GraphMetric
 from metricdp.solvers.objectives import OBJECTIVES
 from metricdp.solvers.objectives.objective import Objective
 
-_PLACES = 7  # so few that all choices can be tried
+_PLACES = 7  # few enough to enumerate all choices of sites
 
 
 class ObjectiveTestCase:
-    """Tests that an objective chooses, judges and bounds as its definition says, for pytest.
+    """Pytest class that compares an objective's solutions, values and bounds with its definition.
 
-    Inherit it, and give `objective` and `value`. On small graphs, points and tables of costs all
-    choices of sites are tried.
+    Inherit it, and define `objective` and `value`. All choices of sites are enumerated on small
+    graphs, points and cost tables.
 
     Examples
     --------
@@ -40,14 +40,14 @@ class ObjectiveTestCase:
 
     def objective(self, k: int) -> Objective:
         """The objective to be tested, for about k sites."""
-        raise NotImplementedError("give the objective: def objective(self, k): return …")
+        raise NotImplementedError("define the objective: def objective(self, k): return …")
 
     def value(self, costs: Floats, weights: Floats) -> float | None:
-        """The value of some sites by the definition; None where they cannot serve."""
-        raise NotImplementedError("give the definition: def value(self, costs, weights): …")
+        """The value of some sites by the definition, from costs (k, n); None if infeasible."""
+        raise NotImplementedError("define the value: def value(self, costs, weights): …")
 
     def universes(self) -> list[Metric]:
-        """A road with ties, points of which two are one, and a table of costs without symmetry."""
+        """A path graph with ties, points with a duplicate, and an asymmetric cost table."""
         import networkx as nx
 
         rng = np.random.default_rng(5)
@@ -60,11 +60,11 @@ class ObjectiveTestCase:
         return [road, EuclideanMetric(places), table]
 
     def weights(self) -> list[Floats]:
-        """One a point, and unequal ones with a zero."""
+        """Unit weights, and unequal ones with a zero."""
         return [np.ones(_PLACES), np.array([3.0, 0.0, 1.0, 2.5, 1.0, 4.0, 0.5])]
 
     def test_it_is_registered(self) -> None:
-        """Under its own name, and as a value: equal to itself, hashable, pickled."""
+        """The objective is registered under its own name, and equals its pickled copy."""
         asked = self.objective(2)
         assert OBJECTIVES[asked.name] is type(asked)
         assert pickle.loads(pickle.dumps(asked)) == asked
@@ -72,13 +72,13 @@ class ObjectiveTestCase:
 
     @pytest.mark.parametrize("k", [1, 2])
     def test_it_is_as_good_as_any_choice(self, k: int) -> None:
-        """Its value is the definition's, no choice is better, and no bound excludes the best."""
+        """The solution's value is right and optimal, and the bound is valid."""
         for metric in self.universes():
             for weights in self.weights():
                 self._against_all(metric, weights, k)
 
     def test_it_judges_what_it_did_not_choose(self) -> None:
-        """`compare` gives other sites the value of the definition."""
+        """`compare` gives other sites their value by the definition."""
         metric, weights = self.universes()[1], self.weights()[1]
         plan = solve(metric, self.objective(2), weights=weights)
         others = [metric.sites[i] for i in (1, 4)]
@@ -88,7 +88,7 @@ class ObjectiveTestCase:
             assert judged == pytest.approx(value, rel=1e-9, abs=1e-9)
 
     def test_bad_numbers_of_sites_are_refused(self) -> None:
-        """None, and more than there are places."""
+        """k = 0, and k beyond the number of sites."""
         metric = self.universes()[0]
         asked: Any
         for k in (0, _PLACES + 1):

@@ -1,11 +1,11 @@
-"""The replay verifier: real calls on a demand, repeated on every neighbor with the same outputs.
+"""Replay verifier: whole calls on a demand, replayed on each neighbor with the same noisy outputs.
 
-A first run draws real noise and is written down (`transcript`). The call then runs on a neighbor,
-which is handed the same outputs. It must ask the same questions at the same prices and return the
-same bytes, and the exact loss of the transcript (`losses`) must not exceed what was charged.
+A first run with real noise is recorded (`transcript`). The call is then run on a neighbor, with the
+recorded outputs in place of noise. It must ask the same queries at the same prices and return the
+same bytes, and the exact privacy loss of the transcript (`losses`) must be at most the charge.
 Nothing here imports a query, a noise or a price of the package.
 
-Unlike `metricdp.audit.exact`, it follows methods on the paths that they take on real demand.
+Unlike `metricdp.audit.exact`, it tests methods on larger demands, whose adaptive paths differ.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from metricdp.audit.report import Check, Finding
 
 CHECK = "replay"
 MOST = 6
-"""Tiny demands of a row, in full."""
+"""Most tiny demands of a row, in the full form."""
 SHORT = 6
-"""Neighbors of each, in the short form."""
+"""Most neighbors of each demand, in the short form."""
 CLAIM = "the same questions; loss ≤ 1 of the price"
 
 
 def replay_checks() -> Iterator[Check]:
-    """One for each row of the table."""
+    """A check for each subject and relation."""
     for subject in subjects():
         for relation in subject.relations:
             short = subject.essential and relation in subject.short
@@ -34,14 +34,14 @@ def replay_checks() -> Iterator[Check]:
 
 
 def named(subject: Subject, relation: Relation) -> str:
-    """Name of a row."""
+    """Name of a check."""
     return f"replay, {subject.name}, {subject.unit.name}, {relation}"
 
 
 def verified(subject: Subject, relation: Relation, quick: bool) -> Verdict:
-    """On two points all demands of up to three records, or two of users, with all of their
-    neighbors; elsewhere tiny demands and a medium one, each with up to a dozen of its neighbors
-    drawn by public coins. The short way: a tiny demand and a medium one.
+    """Verify a subject. On two points: all demands of up to three records (of users: two), with all
+    neighbors. Elsewhere: tiny demands and a medium one, each with at most a dozen neighbors, drawn
+    by public coins. In the short form: one tiny demand and a medium one.
     """
     if quick:
         some = [tiny(subject, 1)[-1], medium(subject, 0)]
@@ -51,8 +51,8 @@ def verified(subject: Subject, relation: Relation, quick: bool) -> Verdict:
         some = [d for d in tiny(subject, most) if sum(len(places) for _, places in d) <= most]
         return verify(subject, relation, [*some, medium(subject, 0)])
     some = tiny(subject, 1)
-    few = some if len(some) <= MOST else random.Random(subject.name).sample(some, MOST)
-    return verify(subject, relation, [*few, medium(subject, 0)], subject.neighbors)
+    some = some if len(some) <= MOST else random.Random(subject.name).sample(some, MOST)
+    return verify(subject, relation, [*some, medium(subject, 0)], subject.neighbors)
 
 
 def _checked(name: str, subject: Subject, relation: Relation, quick: bool) -> Finding:

@@ -1,4 +1,4 @@
-"""Exact answers by naive code, record by record, from a query's public definition."""
+"""Reference implementations of exact answers, record by record, from a query's definition."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 Records = list[tuple[Any, int]]
-"""Each with how many there are of it."""
+"""Records with their multiplicities."""
 
 
 def naive(step: Any) -> Any:
-    """The answer that `step` should hide, with a tolerance; None where there is no reference."""
+    """The exact answer of a step and its tolerance; None if there is no reference for the query."""
     work = NAIVE.get(step.name)
     records = _records(step.demand)
     if work is None or records is None:
@@ -23,7 +23,7 @@ def naive(step: Any) -> Any:
 
 
 def agree(step: Any, expected: tuple[Any, int]) -> bool:
-    """Whether the first thing that a step hid is the naive answer."""
+    """Whether the exact answer to which a step added noise is the reference's."""
     answer, tolerance = expected
     hidden = np.concatenate([d.hidden for d in step.draws])
     answer = np.asarray(answer, dtype=np.int64)
@@ -31,7 +31,7 @@ def agree(step: Any, expected: tuple[Any, int]) -> bool:
 
 
 def held(demand: Any, universe: Any, rows: list[tuple[str, Any]], unit: str) -> str:
-    """What is wrong with what was put in the vault; empty if nothing is."""
+    """A fault in the records of the vault, compared with the given rows; empty if there is none."""
     records = _records(demand)
     if records is None:
         return ""
@@ -60,7 +60,7 @@ def _place(universe: Any, place: Any) -> tuple[float, ...]:
 
 
 def _records(demand: Any) -> Records | None:
-    """The records in the vault and how often each, or None where they cannot be listed."""
+    """Records in the vault with multiplicities; None if they cannot be listed."""
     if not hasattr(demand, "universe"):
         return None
     kept = import_module("metricdp.privacy._vault")._open(demand)
@@ -88,7 +88,7 @@ def _levels(query: Any, records: Records) -> Any:
 
 
 def _sums(query: Any, records: Records) -> Any:
-    """Records as vectors from their part's center in steps, moved to a ball, cut towards zero."""
+    """Vectors from the part's center in integer steps, clipped to a ball, rounded towards zero."""
     d = query.centers.shape[1]
     total = [[0] * d for _ in range(len(query.centers))]
     most = 2**query.bits
@@ -103,7 +103,7 @@ def _sums(query: Any, records: Records) -> Any:
     if query.folded:
         sides = [[s[i] for s in total[side::2]] for side in (0, 1) for i in range(d)]
         return [sum(sides[i]) - sum(sides[d + i]) for i in range(d)], 2 * len(records)
-    return [x for row in total for x in row], 2 * len(records)  # of floating point
+    return [x for row in total for x in row], 2 * len(records)  # tolerance of floating point
 
 
 def _totals(query: Any, records: Records) -> Any:
@@ -116,7 +116,7 @@ def _totals(query: Any, records: Records) -> Any:
 
 
 def _steps(universe: Any, record: Any) -> list[int]:
-    """Distances from a point to all others in steps of the public grid."""
+    """Quantized distances from a point to all points."""
     return [int(x) for x in next(iter(universe.grid_rows(np.array([int(record)]))))]
 
 

@@ -1,4 +1,4 @@
-"""Doors by which rows come in: files and tables of every kind that `from_frame` reads."""
+"""Entry points of rows: files and tables of each kind that `from_frame` reads."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LOADERS = {
     **dict.fromkeys(("GeoPackage", "GeoJSON", "GeoParquet", "FlatGeobuf", "Shapefile"), 12),
     "Spark": 2,
 }
-"""Name, and the number of neighbors of each demand that are tried: a job of Spark takes seconds."""
+"""Most neighbors of each demand that are tried, by loader: a job of Spark takes seconds."""
 POINTS = ("pandas, points", "CSV, points", "Polars, points", "DuckDB, points")
 ENDINGS = {"GeoPackage": "gpkg", "GeoJSON": "geojson", "FlatGeobuf": "fgb", "Shapefile": "shp"}
 
 
 def loaded(loader: str, m: int | None, universe: Any, rows: list[Any], users: list[str]) -> Any:
-    """Demand that came in by a door, with users if `m` of their records are kept."""
+    """A demand read through a loader, with users if `m`, their bound, is not None."""
     import pandas as pd
 
     columns = {"who": pd.Series(users, dtype="str")}
@@ -43,7 +43,7 @@ def loaded(loader: str, m: int | None, universe: Any, rows: list[Any], users: li
 
 
 def tabled(loader: str, columns: dict[str, Any], folder: Path) -> Any:
-    """The rows in a file of this kind, by its path, or in a table of a library."""
+    """The path of a file of this kind with the rows, or a table of a library."""
     path = folder / f"rows.{ENDINGS.get(loader, loader.lower())}"
     if loader in ("CSV", "TSV"):
         _written(path, columns, "," if loader == "CSV" else "\t")
@@ -86,7 +86,7 @@ def _geographic(frame: Any) -> Any:
 
 
 def _table(loader: str, frame: Any) -> Any:
-    """The rows in a table of a library."""
+    """A table of a library with the rows."""
     table = nw.from_native(frame)
     if loader.startswith("Polars"):
         return table.to_polars().lazy() if "lazy" in loader else table.to_polars()

@@ -1,7 +1,8 @@
-"""The exact loss of a transcript between two neighbors, and how much of the price it uses.
+"""The exact privacy loss of a transcript between two neighbors, and the share of the price it uses.
 
 For outputs y_1, y_2, … the loss is the sum of ``log(P[y_t | D, y_<t] / P[y_t | D', y_<t])``. With a
-delta, rho is added up: ``|v - w|² / (2 scale²)`` for discrete Gaussian noise around v and w.
+delta, the rho of zCDP is added up: ``|v - w|² / (2 scale²)`` for discrete Gaussian noise around v
+and w.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from metricdp.audit.replay.transcript import Draw, Step, Transcript
 
 @dataclass(frozen=True)
 class Loss:
-    """Of one draw or several: `seen`, the log ratio of the outputs' probabilities; `most`, the
-    largest for any output; `rho`, the largest Rényi divergence over its order.
+    """Privacy loss of draws. `seen`: log ratio of the outputs' probabilities; `most`: the largest
+    for any output; `rho`: the largest Rényi divergence divided by its order.
     """
 
     seen: float = 0.0
@@ -34,7 +35,7 @@ class Loss:
 
 
 def loss_of(one: Draw, other: Draw) -> Loss:
-    """Of one output that both gave, with the distributions that hid it."""
+    """The loss of one output, for the distributions of both runs."""
     if one.kind != other.kind or one.scale != other.scale:
         return Loss(math.inf, math.inf, math.inf)
     v, w = (draw.hidden.astype(object) for draw in (one, other))  # Python's integers: no rounding
@@ -54,7 +55,7 @@ def loss_of(one: Draw, other: Draw) -> Loss:
 
 
 def _laplace_rho(distance: NDArray[np.float64], scale: float) -> float:
-    """The Rényi divergence of discrete Laplace noise, coordinate by coordinate, over its order."""
+    """Rényi divergence over order of discrete Laplace noise, summed over coordinates."""
     total = 0.0
     for shift in distance[distance > 0]:
         reach = math.ceil(40 * scale + shift)
@@ -69,7 +70,7 @@ def _laplace_rho(distance: NDArray[np.float64], scale: float) -> float:
 
 
 def of_step(one: Step, other: Step) -> Loss:
-    """Of all outputs of one question; one bound for a loop or a descent as a whole."""
+    """The loss of all outputs of one query; adaptive loops have no bound on single outputs."""
     total = Loss()
     for a, b in zip(one.draws, other.draws):
         total = total + loss_of(a, b)
@@ -79,7 +80,7 @@ def of_step(one: Step, other: Step) -> Loss:
 
 
 def share_of_price(step: Step, loss: Loss) -> float:
-    """How much of its own price one question used."""
+    """Share of its price that the loss of one query uses."""
     if step.price is None:
         return 0.0 if not step.draws else math.inf
     epsilon, delta, rho = step.price
@@ -94,7 +95,7 @@ def share_of_price(step: Step, loss: Loss) -> float:
 def share_of_all(
     steps: Sequence[Step], losses: Sequence[Loss], spent: tuple[Fraction, Fraction]
 ) -> float:
-    """How much of the charge a transcript used: by its outputs, at most, and by all prices."""
+    """Share of the charge that a transcript uses: the largest of loss, bound and drawn prices."""
     total = sum(losses, Loss())
     epsilon, delta = map(float, spent)
     if not delta:
@@ -124,7 +125,7 @@ def _over(loss: float, claim: float) -> float:
 
 @lru_cache(maxsize=4096)
 def epsilon_of(rho: float, delta: float) -> float:
-    """Least epsilon for which rho-zCDP is (epsilon, delta)-DP, over a fine ladder of orders."""
+    """Least epsilon such that rho-zCDP implies (epsilon, delta)-DP, over a fine grid of orders."""
     if not rho:
         return 0.0
     a = 1 + np.exp(np.linspace(-10, 20, 20_001))
@@ -134,16 +135,16 @@ def epsilon_of(rho: float, delta: float) -> float:
 
 @lru_cache(maxsize=1024)
 def rho_of(epsilon: float, delta: float) -> float:
-    """Largest rho that is (epsilon, delta)-DP, by bisection."""
+    """Largest rho whose zCDP implies (epsilon, delta)-DP, by bisection."""
     low, high = 0.0, epsilon
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if epsilon_of(middle, delta) <= epsilon else (low, middle)
-    return high * (1 + 1e-6)  # of the ladder
+    return high * (1 + 1e-6)  # error of the grid
 
 
 def difference(one: Transcript, other: Transcript) -> str:
-    """In which public fact two transcripts differ; empty if in none."""
+    """A public difference of two transcripts; empty if there is none."""
     for at, (a, b) in enumerate(zip(one.steps, other.steps), 1):
         if a.described != b.described:
             return f"question {at} is another: {a.name} and {b.name}"

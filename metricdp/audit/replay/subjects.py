@@ -1,4 +1,6 @@
-"""What is verified: every method and front door, on tiny universes and boxes, for every unit."""
+"""Subjects of the replay verifier: each method and public call, on tiny universes, for each
+unit.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ from metricdp.audit.replay.verifying import RELATIONS, Subject, Unit
 from metricdp.audit.worlds import small_nets
 
 MANY = 300
-"""Units, where fewer leave no bucket that stands out of the noise."""
+"""Number of units where with fewer no bucket is above the noise threshold."""
 GAUSS = (1, "1e-9")
-"""So small a delta that no honest transcript of a test ever needs it."""
+"""A budget with a delta so small that no correct transcript uses it."""
 
 
 def _plain(universe: Any, rows: list[Any], users: list[str]) -> Any:
@@ -66,7 +68,7 @@ def _worlds() -> dict[str, tuple[Any, list[Any]]]:
 
 
 def subjects() -> Iterator[Subject]:
-    """All rows of the table, before relations."""
+    """All subjects."""
     yield from _methods()
     yield from _doors()
     yield from _options()
@@ -162,7 +164,7 @@ def _lloyd(demand: Any, ledger: mdp.Ledger) -> Any:
 
 
 def _options() -> Iterator[Subject]:
-    """Questions that methods ask only where they are asked to, and users counted for themselves."""
+    """Methods with options whose queries are asked only then, and counts of users."""
     ours = mdp.methods
     tree = partial(ours.Quadtree, steps=0)
     swaps = partial(ours.LocalSearch, steps=2)
@@ -209,13 +211,13 @@ def _options() -> Iterator[Subject]:
 
 
 HINTS = {"rounds": (9000, 9000), "subspace": (240, 70), "mean": (1, 1), "halves": (240, 0)}
-"""Numbers of records by which the default chooses a design in R^4, below its sample's size; halves
-are chosen without a delta only.
+"""Hints on the number of records for which the default chooses each design in R^4, without and with
+a delta ("halves": only without).
 """
 
 
 def _designed(design: str, budget: tuple[Any, Any], demand: Any, ledger: mdp.Ledger) -> Any:
-    """The default method in a box of four dimensions, in each of its designs."""
+    """The default method in a box of four dimensions, with a given design."""
     epsilon, delta = budget
     hint = HINTS[design][bool(delta)] * (1 if ledger.neighboring == "add-remove" else 2)
     asked = {"epsilon": epsilon, "delta": delta, "ledger": ledger, "records_hint": float(hint)}
@@ -231,14 +233,14 @@ def _designed(design: str, budget: tuple[Any, Any], demand: Any, ledger: mdp.Led
 
 
 def _refined(rounds: str, demand: Any, ledger: mdp.Ledger) -> Any:
-    """All that one release tells, with few parts and low thresholds, so that later cuts vary."""
+    """All content of a release, with few parts and low thresholds, so that later rounds vary."""
     rules = mdp.methods.finite.rounds
     three = zip((one.share for one in rules.FAST), (1.0, 1.5, 2.0), (0.0, 1.0, 0.0))
     some = tuple(rules.Round(*one) for one in three)
     few = {"FEWEST_PARTS": 2, "PARTS_FACTOR": 0.0, "ENOUGH": 0.5, "ENOUGH_FOR_FAST": math.inf}
     plane = math.inf if rounds == "two rounds" else 0.0
     usual = {"ENOUGH_FOR_POINTS": 0.5, "ENOUGH_IN_PLANE": plane, "POINTS": some}
-    names = few | usual | {"THREE": some, "FEW_PIECES": 1.5}  # so that some draws end by two rounds
+    names = few | usual | {"THREE": some, "FEW_PIECES": 1.5}  # so that some runs end after two rounds
     with all_patched((rules, name, value) for name, value in names.items()):
         noisy: Any = mdp.release(demand.universe, demand, epsilon=1, ledger=ledger)
     return [noisy, *noisy.histograms, noisy.k_median(2), noisy.receipt]
@@ -256,7 +258,7 @@ def _numbers(users: list[str], ledger: mdp.Ledger) -> Any:
 
 
 def _loaded() -> Iterator[Subject]:
-    """The same question, whatever records come from."""
+    """One call with records of each loader."""
     grid, places = _worlds()["a grid"]
     for (loader, slow), m in itertools.product(LOADERS.items(), (None, 2)):
         unit = replace(USER if m else RECORD, hold=partial(loaded, loader, m))
@@ -275,7 +277,7 @@ def _pointed() -> Iterator[Subject]:
 
 
 def _streamed() -> Iterator[Subject]:
-    """All days of a stream together. A place is where a unit is on each day, if anywhere."""
+    """Whole streams. A place is a tuple of a unit's place on each day, or None."""
     universe, _ = _worlds()["a grid"]
     for kind, options, budget in (
         ("a known horizon", {"horizon": HORIZON}, (1, 0)),
@@ -299,12 +301,12 @@ DAYS = 4
 HORIZON = 3
 PLACES = (0, 10)
 EACH_DAY = list(itertools.product((None, *PLACES), repeat=DAYS))[1:]
-"""Where a unit may be on each day, if anywhere."""
+"""All sequences of a unit's places, or None, on each day."""
 TAG = 10**6
 
 
 def at_once(by_user: bool, universe: Any, rows: list[Any], users: list[str]) -> list[Any]:
-    """One demand a day."""
+    """One demand for each day."""
     found = []
     for day in range(DAYS):
         there = [(row[day], user) for row, user in zip(rows, users) if row[day] is not None]
@@ -314,7 +316,7 @@ def at_once(by_user: bool, universe: Any, rows: list[Any], users: list[str]) -> 
 
 
 def stepped(universe: Any, options: dict[str, Any], demand: list[Any], ledger: Any) -> Any:
-    """What a stream tells on all days, by small trees of sums; beyond its horizon it refuses."""
+    """All releases of a stream with small trees of sums; beyond its horizon the refusals."""
     with _small_trees():
         stream = mdp.Stream(universe, epsilon=1, ledger=ledger, parts=4, **options)
         sums = [form for day in demand for form in _day(stream, day)]
@@ -330,7 +332,7 @@ def _day(stream: Any, demand: Any) -> list[Any]:
 
 @contextmanager
 def _small_trees() -> Iterator[None]:
-    """The best trees for so few days would be days alone."""
+    """Use trees with two levels, which would not be chosen for so few days."""
     shapes = import_module("metricdp.running.days")
     blocks = import_module("metricdp.accounting.continual")
     best = ("best_for_totals", "best_for_windows")
@@ -340,7 +342,7 @@ def _small_trees() -> Iterator[None]:
 
 
 def beneath(universe: Any, options: dict[str, Any], demand: list[Any], ledger: Any) -> list[Any]:
-    """The exact sum that each draw of a stream will hide; 0 where none is released."""
+    """The exact sum to which each noise draw of a stream is added; 0 if it is not released."""
     sums: dict[int, Any] = {}
     with recorded(Transcript(universe, tag=TAG)) as tagged, _small_trees():
         stream = mdp.Stream(universe, epsilon=1, ledger=ledger, parts=4, **options)

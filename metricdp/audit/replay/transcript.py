@@ -1,7 +1,7 @@
-"""A transcript: what one call asked about private demand, at which prices, and what draws gave.
+"""Transcript of one call: its queries about private demand, their prices, and all random draws.
 
-The hooks sit at the gate's check of a question, at budgets, at OpenDP's constructors of noise and
-at the selection, and nowhere in a method.
+Hooks are at the gate's check of a query, at budgets, at OpenDP's constructors of noise and at the
+selection; none is in a method.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metricdp.audit.patch import all_patched, noise_from
 
 @dataclass(frozen=True)
 class Draw:
-    """One output: its distribution (`kind`, `scale`) and the exact answers or scores `hidden`."""
+    """One output, its distribution (`kind`, `scale`), and the exact answers or scores `hidden`."""
 
     kind: str
     scale: Any
@@ -32,7 +32,7 @@ class Draw:
 
 @dataclass
 class Step:
-    """One question: what it is, in public terms, what it cost, and its draws."""
+    """One query: its public description, its price, and its draws."""
 
     query: Any
     name: str
@@ -44,20 +44,20 @@ class Step:
 
     @property
     def whole(self) -> bool:
-        """Whether it is about all of the demand, and not a part of a split."""
+        """Whether it is about the whole demand, not about a part of a split."""
         return getattr(self.demand, "part", None) is None
 
 
 class Diverged(BaseException):
-    """A replay asked for another draw than the run that it repeats: no method may catch it."""
+    """A replay asked for another draw than the recorded run; no method may catch this."""
 
 
 @dataclass
 class Transcript:
-    """Questions, prices and draws of one run, in order; `replays` is the run that it repeats.
+    """Queries, prices and draws of one run, in order; `replays`: the recorded run to repeat.
 
-    Noise that is drawn before what it hides (of sums over days) hides `beneath`, draw by draw. With
-    a `tag` no noise is drawn: each draw gives another multiple of it.
+    `beneath`: exact values of draws whose noise is drawn before them (sums over days). With a `tag`
+    no noise is drawn: the i-th draw gives i times the tag.
     """
 
     public: Any
@@ -72,13 +72,13 @@ class Transcript:
     _charged: Any = None
 
     def asked(self, demand: Any, query: Any, *_: Any) -> None:
-        """A question reached the gate, with everything refused that will be."""
+        """Record a query that the gate has accepted."""
         name = type(query).__name__
         self.steps.append(Step(query, name, describe(query, self.public), demand))
         self.on_step(self.steps[-1])
 
     def spent(self, what: str, budget: Any, cost: Any) -> None:
-        """A budget was charged, or drawn from."""
+        """Record that a budget was charged, or drawn from."""
         price = (cost.epsilon, cost.delta, cost.rho if cost.delta or _counts_rho(budget) else None)
         self.paid.append((what, type(budget).__name__, *map(str, price)))
         self._charged = price
@@ -87,7 +87,7 @@ class Transcript:
             self.steps[-1].in_rho = _counts_rho(budget)
 
     def noise(self, real: Any, kind: str, scale: float, values: list[int]) -> list[int]:
-        """What stands for one of OpenDP's measurements."""
+        """The replacement of an OpenDP measurement."""
         at = len(self.draws)
         under = self.beneath[at] if at < len(self.beneath) else 0
         hidden = np.array(values, dtype=np.int64) + under
@@ -101,7 +101,7 @@ class Transcript:
         return np.array(real(values), np.int64)
 
     def selection(self, blocks: Iterable[Any], eta: Fraction, distribution: str) -> int:
-        """What stands for the gate's selection."""
+        """The replacement of the gate's selection."""
         scores = np.concatenate([np.asarray(block) for block in blocks])
         output = self._output(
             distribution, len(scores), lambda: self.choose([scores], eta, distribution)
@@ -126,12 +126,12 @@ class Transcript:
         return planned.output
 
     def _diverged(self, why: str) -> Diverged:
-        self.diverged = self.diverged or why  # the gate may hide what is raised
+        self.diverged = self.diverged or why  # the gate may replace the exception
         return Diverged(why)
 
     def _note(self, draw: Draw) -> None:
         self.draws.append(draw)
-        if not self.steps:  # of a stream: nothing was asked before, all was paid at once
+        if not self.steps:  # a stream draws before its first query, and is charged once
             self.steps.append(Step(None, "sums over days", "", None, self._charged))
         self.steps[-1].draws.append(draw)
 
@@ -142,7 +142,7 @@ def _counts_rho(budget: Any) -> bool:
 
 @contextmanager
 def recorded(transcript: Transcript) -> Iterator[Transcript]:
-    """Write down all questions, prices and draws of this block."""
+    """Record all queries, prices and draws of a block."""
     places = ("privacy.gate", "accounting.budget", "accounting.ledger")
     gate, budget, ledger = (import_module(f"metricdp.{name}") for name in places)
     check, charge, draw = gate._check, budget.Budget.charge, budget.BudgetSlice.draw
@@ -175,11 +175,11 @@ def recorded(transcript: Transcript) -> Iterator[Transcript]:
 
 
 PROBES = 33
-"""Points of a box for each axis of up to two; of more axes, as many points on lines across."""
+"""Points for each axis of a box of up to two dimensions; with more, on a line along each axis."""
 
 
 def describe(value: Any, public: Any) -> str:
-    """A digest of a public object; `public` is the universe, which stands for itself."""
+    """A description of a public object with a digest; `public`: the universe, which is skipped."""
     digest = hashlib.blake2b(digest_size=12)
     _add(value, public, digest.update, 0)
     return f"{type(value).__name__} {value} {digest.hexdigest()}"
@@ -203,7 +203,7 @@ def _add(value: Any, public: Any, add: Any, depth: int) -> None:
     elif isinstance(value, list | tuple):
         for one in value:
             _add(one, public, add, depth + 1)
-    elif hasattr(value, "__dict__"):  # queries, of whatever module, and what they hold
+    elif hasattr(value, "__dict__"):  # queries, and objects in them
         add(name.encode())
         for key, one in sorted(vars(value).items()):
             add(key.encode())
@@ -213,7 +213,7 @@ def _add(value: Any, public: Any, add: Any, depth: int) -> None:
 
 
 def probes(universe: Any) -> Any:
-    """All positions of a finite universe, or points of a box."""
+    """All positions of a finite universe, or some points of a box."""
     if not hasattr(universe, "lower"):
         return np.arange(len(universe))
     low, high = universe.lower, universe.upper

@@ -1,4 +1,4 @@
-"""Recording a call on one demand, replaying it on every neighbor, and judging the transcripts."""
+"""Records a call on a demand, replays it on each neighbor, and compares the transcripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metricdp.audit.replay.transcript import Diverged, Step, Transcript, recorde
 from metricdp.audit.worlds import demands, kinds_of_users
 
 Units = tuple[tuple[Any, tuple[Any, ...]], ...]
-"""Each with its name and the numbers of its records' places: of one record, or of a user's."""
+"""Units (records or users), each with its name and the indices of its records' places."""
 Relation = Literal["add-remove", "replace-one"]
 RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one")
 KEY = b"\x5a"
@@ -26,10 +26,7 @@ SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Unit:
-    """Who is protected, and how records are put in.
-
-    `sizes`: numbers of records that a unit may have; `hold`: makes the demand.
-    """
+    """A privacy unit. `sizes`: possible numbers of records of a unit; `hold`: makes the demand."""
 
     name: str
     sizes: Sequence[int]
@@ -38,9 +35,9 @@ class Unit:
 
 @dataclass(frozen=True)
 class Subject:
-    """One call to be verified, on a universe, for a unit: at `places`, with a `budget`, on demands
-    of `n_units` with at most so many `neighbors`. `essential`, `short`: whether the short form has
-    it.
+    """One call to verify, on a universe, for a unit. `places`: where records may be; `n_units`: of
+    the medium demand; `neighbors`: most neighbors of a demand; `essential`, `short`: whether, and
+    for which relations, it is in the short form.
     """
 
     name: str
@@ -59,9 +56,9 @@ class Subject:
 
 @dataclass
 class Verdict:
-    """What all pairs of one row of the table show: number of `pairs`, `worst` share of a claim,
-    `recomputed` of `drawn` answers, the first `fault`, and `broken` if the call fails on all
-    demands.
+    """The result of all pairs of one subject: number of `pairs`, `worst` share of a claim, number
+    of `recomputed` of all `drawn` answers, the first `fault`, and `broken` if the call fails on
+    both demands alike.
     """
 
     pairs: int = 0
@@ -75,7 +72,7 @@ class Verdict:
 def verify(
     subject: Subject, relation: Relation, demands: Sequence[Units], neighbors: int = 0
 ) -> Verdict:
-    """Record on each demand, replay on all of its neighbors (or so many drawn by public coins)."""
+    """Record on each demand, and replay on its neighbors (with `neighbors`, at most that many)."""
     verdict = Verdict()
     coins = random.Random(f"{subject.name} {relation}")
     for units in demands:
@@ -97,7 +94,7 @@ def verify(
 
 @dataclass
 class Run:
-    """One run: its transcript, what it returned, what the ledger was charged, what to expect."""
+    """One run: transcript, observed result, charges, exception, faults, and reference answers."""
 
     transcript: Transcript
     seen: dict[str, Any]
@@ -108,12 +105,12 @@ class Run:
 
 
 def _run(subject: Subject, relation: Relation, units: Units, first: Run | None = None) -> Run:
-    """Call once: with chance as it is, or with the outputs of an earlier run."""
+    """Run the call once, with real noise or with the outputs of an earlier run."""
     transcript = Transcript(subject.universe, first.transcript if first else None)
     ledger = mdp.Ledger(*subject.budget, neighboring=relation)
     rows = [(f"u{name}", subject.places[p]) for name, unit in units for p in unit]
     raised, seen, naive = "", {}, []
-    # one key for all, so that neighbors keep the same records of whom they share
+    # one fixed key, so that neighbors keep the same records of their common users
     with patched(random, "_urandom", lambda n: KEY * n):
         demand = subject.unit.hold(subject.universe, [r for _, r in rows], [u for u, _ in rows])
     held = answers.held(demand, subject.universe, rows, subject.unit.name)
@@ -132,7 +129,7 @@ def _run(subject: Subject, relation: Relation, units: Units, first: Run | None =
 
 
 def _neighbors(units: Units, subject: Subject, relation: Relation) -> Iterator[Units]:
-    """Every neighboring demand, by its definition: of equal units, one leaves."""
+    """All neighbors of a demand; of equal units only one is removed."""
     alike = {places: at for at, (_, places) in enumerate(units)}
     kinds = kinds_of_users(len(subject.places), subject.unit.sizes)
     new = "new"
@@ -152,13 +149,13 @@ def _neighbors(units: Units, subject: Subject, relation: Relation) -> Iterator[U
 
 
 def tiny(subject: Subject, most_units: int) -> list[Units]:
-    """Every demand of up to so many units."""
+    """All demands of up to `most_units` units."""
     some = demands(len(subject.places), most_units, max(subject.unit.sizes))
     return [tuple(enumerate(units)) for units in some]
 
 
 def medium(subject: Subject, seed: int) -> Units:
-    """A demand of a few dozen units, by public coins, crowded at the first places."""
+    """A random demand of `n_units` units, drawn by public coins, dense at the first places."""
     coins = random.Random(f"{len(subject.places)} places {seed}")
     n = len(subject.places)
     some = [
@@ -169,7 +166,7 @@ def medium(subject: Subject, seed: int) -> Units:
 
 
 def _compare(first: Run, again: Run, verdict: Verdict, relation: Relation) -> None:
-    """One pair: the same in public, and no more loss than was paid."""
+    """Compare one pair: public facts must be equal, and the loss at most the price."""
     verdict.fault = again.transcript.diverged
     if bool(first.spent[0]) != bool(first.transcript.draws):
         verdict.fault = "charged, and nothing drawn" if first.spent[0] else "drawn for nothing"
@@ -192,7 +189,9 @@ def _compare(first: Run, again: Run, verdict: Verdict, relation: Relation) -> No
     for step, loss in zip(one.steps, each):
         share = losses.share_of_price(step, loss)
         if relation == "replace-one" and not step.whole:
-            share /= 2  # a split pays twice, as a record leaves and another comes, also to one part
+            share /= (
+                2  # a split is charged twice, as the removed and the new record may be in one part
+            )
         verdict.worst = max(verdict.worst, share)
         if share > 1 + SLACK:
             verdict.fault = f"{step.name} loses {share:.4g} of its price"
@@ -204,7 +203,7 @@ def _compare(first: Run, again: Run, verdict: Verdict, relation: Relation) -> No
 
 
 def _against_naive(run: Run, verdict: Verdict) -> None:
-    """Exact answers as naive code has them; and what is not drawn at all must be of no records."""
+    """Compare the exact answers of a run with those of the reference implementations."""
     verdict.fault = verdict.fault or run.held
     for step, expected in run.naive:
         verdict.drawn += bool(step.draws)

@@ -1,4 +1,4 @@
-"""A finite universe as the canvas draws it, with every answer. No demand here."""
+"""Finite universes and answers (centers, territories, weights) as the page's script draws them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from metricdp.report import drawing
 from metricdp.report.colors import PALETTE, ink_on
 
 STEPS = 1 << 20
-"""Places are drawn on a grid of so many steps."""
+"""Number of grid steps to which coordinates are rounded."""
 MAX_IDS = 60_000
-"""Points up to which each answers to the pointer with its id."""
+"""Up to this number of points, each shows its id on hovering; more would make large files."""
 _WEIGHTS = 50_000
-"""Distinct weights that an answer keeps; more are rounded to three digits."""
+"""If an answer has more distinct weights, they are rounded to three digits, for file size."""
 _TERRITORIES = (
     "Shading: the territory of what is nearest on the page. Territories themselves follow the "
     "metric's distances."
@@ -26,26 +26,26 @@ _TERRITORIES = (
 
 
 def span(box: Sequence[float]) -> float:
-    """The longer side of left, bottom, right and top, which `STEPS` divide; 1 of a point."""
+    """The longer side of a box (left, bottom, right, top), or 1 if it is a point."""
     return max(box[2] - box[0], box[3] - box[1]) or 1.0
 
 
 def steps(points: Floats, box: Sequence[float]) -> Ints:
-    """Places as steps of the drawing's grid, shape (n, 2)."""
+    """Coordinates as grid steps of the drawing, shape (n, 2)."""
     at = np.rint((points - np.asarray(box[:2])) / span(box) * (STEPS - 1))
     return np.clip(at, 0, STEPS - 1).astype(np.int64)
 
 
 def frame(unit: str | None, noun: str, box: list[float]) -> dict[str, Any]:
-    """What scripts know of a universe: unit, point names, place and colors."""
+    """Facts of a universe for scripts: unit, noun for points, box and colors."""
     facts = {"unit": unit, "layout": unit is None, "noun": noun, "palette": list(PALETTE)}
     return facts | {"inks": [ink_on(color) for color in PALETTE], "steps": STEPS, "box": box}
 
 
 class DrawnUniverse:
-    """A finite universe in the plane: the points that have a place, in Z-order (`order`, `points`),
-    `edges` between them with `bends`, and all places (`everywhere`). Without coordinates a layout
-    is computed.
+    """A finite universe in the plane: points with coordinates, in Z-order (`order`, `points`),
+    `edges` between them with `bends`, and coordinates of all points (`everywhere`). Without
+    coordinates a layout is computed.
     """
 
     def __init__(self, metric: Any) -> None:
@@ -71,14 +71,14 @@ class DrawnUniverse:
 
     @cached_property
     def ground(self) -> drawing.Ground | None:
-        """Which point each pixel belongs to; None without geography."""
+        """The nearest point of each pixel; None without geographic coordinates."""
         somewhere = len(self.points) > 2 and bool(np.ptp(self.points, axis=0).any())
         if self.unit is None or not somewhere:
             return None
         return drawing.ground(self.points, self.edges, self.bends)
 
     def data(self) -> dict[str, Any]:
-        """What all answers share."""
+        """Data for the script that all answers share."""
         x, y = steps(self.points, self.box).T
         tails, heads = self.edges.T
         parts = {"x": x, "y": y, "tails": tails, "reach": heads - tails}
@@ -86,7 +86,7 @@ class DrawnUniverse:
         return frame(self.unit, self.noun, self.box) | squeezed | {"bends": self._bent()}
 
     def _bent(self) -> dict[str, Any] | None:
-        """How many places each edge bends at, and where: they may lie outside of the box."""
+        """Number and coordinates of each edge's bends, which may be outside of the box."""
         if self.bends is None:
             return None
         at = np.rint((self.bends.xy - self.box[:2]) / span(self.box) * (STEPS - 1))
@@ -94,19 +94,19 @@ class DrawnUniverse:
         return {name: drawing.squeezed(values) for name, values in parts.items()}
 
     def colors(self, label: Ints, position: Ints) -> Ints:
-        """A color for each territory, shape (k,), unlike its neighbors'."""
+        """A color index for each territory, shape (k,); those of adjacent ones differ."""
         around = self.order[self.edges]
         return drawing.territory_colors(label, around, self.everywhere, position)
 
     def ids(self) -> str | None:
-        """What the points are called, packed; None of too many."""
+        """The ids of the points, packed; None if there are too many."""
         if len(self.order) > MAX_IDS:
             return None
         names = [str(self.metric.ids[i]) for i in self.order.tolist()]
         return drawing.squeezed_text(json.dumps(names, separators=(",", ":")))
 
     def graded(self, grade: Ints, colors: Sequence[str]) -> dict[str, Any]:
-        """An answer whose ground and points have the color of a grade, with nothing at centers."""
+        """An answer without centers, whose ground and points are colored by a grade."""
         grade = grade[self.order]
         return {
             "centers": [{"color": i, "x": None, "y": None} for i in range(len(colors))],
@@ -116,13 +116,13 @@ class DrawnUniverse:
         }
 
     def shade(self, label: Ints, color: Ints) -> dict[str, Any] | None:
-        """The picture of the territories, if there is geography."""
+        """The picture of the territories, or None without geographic coordinates."""
         return None if self.ground is None else self.ground.painted(color[label[self.order]])
 
     def answer(
         self, centers: Sequence[Any], label: Ints, color: Ints, weights: Floats | None
     ) -> dict[str, Any]:
-        """Centers, territories and weights of one answer; arrays in the metric's order."""
+        """Centers, territories and weights of one answer for the script."""
         position = np.asarray(self.metric.positions(list(centers)), dtype=np.int64)
         places = self.everywhere[position]
         return {
@@ -133,7 +133,7 @@ class DrawnUniverse:
         }
 
     def remarks(self, shading: str = _TERRITORIES) -> list[str]:
-        """What a reader of the picture must know; `shading`: what the ground's colors are."""
+        """Notes for readers of the picture; `shading`: the note on the ground's colors."""
         facts = [shading]
         if self.unit is None:
             facts = [
@@ -149,7 +149,7 @@ class DrawnUniverse:
 
 
 def packed_weights(weights: Floats) -> dict[str, Any]:
-    """Weights in the order of the drawing for the scripts: distinct values, and which is whose."""
+    """Weights, in the order of the drawing, for the script: distinct values, and indices."""
     values, index = np.unique(_few(weights), return_inverse=True)
     return {"index": drawing.squeezed(index), "values": drawing.packed(values, "f4")}
 
@@ -166,7 +166,7 @@ def _few(weights: Floats) -> Floats:
 def center_records(
     ids: list[Any], places: Floats, label: Ints, color: Ints, weights: Floats | None
 ) -> list[dict[str, Any]]:
-    """One record a center: what its marker, its hover text and its row in the table show."""
+    """A record for each center: the data of its marker, hover text and table row."""
     vertices = np.bincount(label, minlength=len(ids)).tolist()
     mass: list[float | None] = [None] * len(ids)
     if weights is not None:

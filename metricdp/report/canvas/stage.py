@@ -1,4 +1,4 @@
-"""The stage of a page: its markup, its scripts and styles, and what all pages say beside it."""
+"""The common frame of all pages: markup of the map, scripts, styles, and sections of text."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def page_html(
     banner: str = "",
     choice: str = "",
 ) -> str:
-    """A whole page: a banner, the title, what can be chosen, the map, and what stands beside it.
+    """A whole page: banner, title, controls (`choice`), map, and the sections `beside` it.
 
-    Texts are HTML, but for the title and the attribution. `layers` are as `_stage` takes them;
+    Texts are HTML, except title and attribution. `layers`: names of layers by key;
     `scripts` and `styles` name a page's own files, `scene` is what the scripts draw.
     """
     pieces = {
@@ -49,7 +49,7 @@ def _joined(*names: str) -> str:
 
 
 def _stage(title: str, layers: Mapping[str, str], attribution: str | None = None) -> str:
-    """The map's part of a page."""
+    """The markup of the map."""
     key = '<span class="key {0}"></span>'
     box = f'<label><input type="checkbox" value="{{0}}" checked>{key}{{1}}</label>'
     listed = "".join(box.format(key, escape(name)) for key, name in layers.items())
@@ -60,13 +60,13 @@ def _stage(title: str, layers: Mapping[str, str], attribution: str | None = None
 
 
 def notes_html(notes: Iterable[str], heading: str = "Reading this page") -> str:
-    """Sentences on how to read a page, as its last section."""
+    """The last section of a page: notes on how to read it."""
     items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return f'<section class="notes"><h2>{heading}</h2><ul>{items}</ul></section>'
 
 
 def facts_html(heading: str, facts: Mapping[str, str]) -> str:
-    """Facts, each under its name, as a section."""
+    """A section with a list of named facts."""
     listed = "".join(f"<dt>{escape(n)}</dt><dd>{escape(fact)}</dd>" for n, fact in facts.items())
     return f"<section><h2>{heading}</h2><dl>{listed}</dl></section>"
 
@@ -74,7 +74,7 @@ def facts_html(heading: str, facts: Mapping[str, str]) -> str:
 def table_html(
     heading: str, head: Iterable[str], rows: Iterable[str], kind: str = "", after: str = ""
 ) -> str:
-    """A table with titles of columns as a section; rows are markup."""
+    """A section with a table; `head`: titles of columns; `rows`: markup."""
     titles = "".join(f"<th>{escape(title)}</th>" for title in head)
     return (
         f'<section class="{kind}"><h2>{heading}</h2><table><thead><tr>{titles}</tr></thead>'
@@ -83,6 +83,6 @@ def table_html(
 
 
 def script_json(scene: Mapping[str, Any]) -> str:
-    """JSON that may stand inside a script element: no character there can end it."""
+    """JSON that is safe inside a script element."""
     text = json.dumps(scene, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,7 +1,7 @@
-"""The page of a stream: one self-contained HTML file with a slider over its days, that shows how
-the centers moved.
+"""The page of a stream: a self-contained HTML file with a slider over its days, which shows how the
+centers moved.
 
-Everything on it was released before: public places, the centers of each day, the receipt.
+It contains only released or public values: places, the centers of each day, the receipt.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def days_page(
     history : sequence of PastDay
         ``stream.history(k)``.
     receipt : Receipt, optional
-        The stream's.
+        The stream's receipt.
     title : str, optional
     attribution : str, optional
         Whose data the network is: shown on the map.
@@ -110,7 +110,7 @@ def _scene(metric: Metric, days: list[Any]) -> dict[str, Any]:
 
 
 def _numbered(metric: Metric, points: Floats, days: list[Any]) -> list[dict[str, Any]]:
-    """Every day with its centers in the order of their numbers."""
+    """Each day's facts for the script, with centers ordered by number."""
     numbered: list[dict[str, Any]] = []
     before: list[int] = []
     since: list[int] = []
@@ -132,19 +132,21 @@ def _numbered(metric: Metric, points: Floats, days: list[Any]) -> list[dict[str,
     return numbered
 
 
-def _kept(before: list[int], now: list[int], points: Floats) -> list[int]:
-    """The day's centers at their numbers of the day before, or the nearest number that left."""
-    places: list[int | None] = [p if p in now else None for p in before[: len(now)]]
-    places += [None] * (len(now) - len(places))
-    left = [p for p in now if p not in places]
+def _kept(before: list[int], current: list[int], points: Floats) -> list[int]:
+    """The day's centers by number: a center that stays keeps its number, and each new one takes the
+    number of the nearest old center that left (greedy matching).
+    """
+    places: list[int | None] = [p if p in current else None for p in before[: len(current)]]
+    places += [None] * (len(current) - len(places))
+    new = [p for p in current if p not in places]
     free = [i for i, p in enumerate(places) if p is None]
     old = [*before, *[None] * len(places)]
-    every = ((i, rank, p) for i in free for rank, p in enumerate(left))
+    every = ((i, rank, p) for i in free for rank, p in enumerate(new))
     gaps = [(_distance(points, old[i], p), i, rank, p) for i, rank, p in every]
     for _, i, _, p in sorted(gaps):
-        if places[i] is None and p in left:
+        if places[i] is None and p in new:
             places[i] = p
-            left.remove(p)
+            new.remove(p)
     return [p for p in places if p is not None]
 
 

@@ -1,7 +1,6 @@
-"""A receipt read as an answer to each question that software can answer.
+"""Answers from a receipt to the questions about a publication that software can answer.
 
-What an old or partial receipt does not hold is listed by name in `Facts.missing`; nothing is made
-up in its place.
+Facts that an old or partial receipt lacks are listed in `Facts.missing`, never invented.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from metricdp.report.assets import words
 from metricdp.report.words import exactly, figures_of, show_number
 
 UNKNOWN = "NOT ON THE RECEIPT"
-"""Begins what software should have known and the receipt does not say."""
+"""Marks facts that the receipt should state but does not."""
 
 _RECEIPT = ("epsilon_exact", "delta_exact", "neighboring", "unit", "composition", "mechanisms")
 
@@ -27,11 +26,11 @@ _DEVICES = "integer coins of each user's device, two exact weights"
 
 @dataclass(frozen=True)
 class Facts:
-    """What a receipt says, in words.
+    """The facts of a receipt as texts.
 
     `receipt`, `made`: the receipt's JSON form, and the circumstances on it; `audit`: JSON of
-    ``python -m metricdp.audit --json``; `missing`: what software should have known and the receipt
-    does not say; `evaluation`: JSON of a private evaluation of what is published.
+    ``python -m metricdp.audit --json``; `missing`: facts that the receipt lacks; `evaluation`: JSON
+    of a private evaluation of the published result.
     """
 
     receipt: Mapping[str, Any]
@@ -58,37 +57,37 @@ class Facts:
 
     @property
     def epsilon(self) -> Fraction:
-        """Of the whole promise."""
+        """Epsilon of the guarantee."""
         return Fraction(self.receipt["epsilon_exact"])
 
     @property
     def delta(self) -> Fraction:
-        """Of the whole promise."""
+        """Delta of the guarantee."""
         return Fraction(self.receipt["delta_exact"])
 
     @property
     def unit(self) -> str:
-        """One of record and user."""
+        """The privacy unit: "record" or "user"."""
         return str(self.receipt["unit"])
 
     @property
     def model(self) -> str:
-        """Central, local, shuffle or federated, as the registry names it."""
+        """The trust model in the registry's terms: Central, Local, Shuffle or Federated."""
         return str(self.made.get("model", "central")).capitalize()
 
     @property
     def devices(self) -> bool:
-        """Whether users' devices add the noise."""
+        """Whether users' devices randomize."""
         return self.model in ("Local", "Shuffle")
 
     @property
     def universe(self) -> Mapping[str, Any]:
-        """Kind, size, checksum; empty if not stated."""
+        """Kind, size and checksum of the universe; empty if not stated."""
         return self.made.get("universe") or {}
 
     @property
     def mechanisms(self) -> list[Mapping[str, Any]]:
-        """Of the receipt, in order."""
+        """Mechanisms of the receipt, in order."""
         return list(self.receipt["mechanisms"])
 
     def price(self) -> str:
@@ -98,40 +97,40 @@ class Facts:
 
     @property
     def shared(self) -> bool:
-        """Whether every user has one unit of weight over all their records."""
+        """Whether each user has one unit of weight over all records."""
         return self.receipt.get("weighting") == "share"
 
     def protected(self) -> str:
         """The unit of privacy with its contribution bound."""
         m = self.made.get("max_contributions")
         if self.unit == "record" or self.shared:
-            return _said("protected", "record" if self.unit == "record" else "share")
+            return _text("protected", "record" if self.unit == "record" else "share")
         if m is None:
             return f"one user; {UNKNOWN}: how many records of a user are kept"
-        return _said("protected", "device" if self.devices else "user", m=m)
+        return _text("protected", "device" if self.devices else "user", m=m)
 
     def adjacency(self) -> str:
-        """Exactly which demands are neighbors."""
+        """The exact definition of neighboring demands."""
         if self.devices:
-            return _said("adjacency", "devices")
+            return _text("adjacency", "devices")
         m = self.made.get("max_contributions", 1)
         kept = "" if self.unit == "record" else "share" if self.shared else "sample"
-        bound = kept and _said("kept", kept, m=m, grains=self.receipt.get("grains"))
-        change = _said("adjacency", f"{self.unit}, {self.receipt['neighboring']}", bound=bound)
+        bound = kept and _text("kept", kept, m=m, grains=self.receipt.get("grains"))
+        change = _text("adjacency", f"{self.unit}, {self.receipt['neighboring']}", bound=bound)
         data = "Demands are multisets of records of the public universe."
         return f"{data} Two are adjacent if {change}."
 
     def domain(self) -> str:
-        """Which data the promise is about."""
+        """The data to which the guarantee applies."""
         facts = self.universe
         if not facts:
             return f"{UNKNOWN}: the public universe"
         kind = next((kind for kind in ("box", "points") if kind in facts), "other")
         low, high = facts.get("box", (None, None))
-        return _said("domain", kind, **{"low": low, "high": high, **facts})
+        return _text("domain", kind, **{"low": low, "high": high, **facts})
 
     def unprotected(self) -> str:
-        """What is public and not covered."""
+        """What is public and not protected."""
         facts = [
             "the universe (network, points or box) with its distances",
             "all options of the call, the receipt and the ledger",
@@ -147,7 +146,7 @@ class Facts:
         return "Public, and not protected: " + "; ".join(facts) + "."
 
     def composition(self) -> str:
-        """How the price of all mechanisms came about."""
+        """The composition of all mechanisms to the total price."""
         n, how = len(self.mechanisms), self.receipt["composition"]
         bought = words()["compositions"].get(str(how), "as stated on the receipt")
         return (
@@ -156,8 +155,9 @@ class Facts:
         )
 
     def mechanism_lines(self) -> list[str]:
-        """One line a mechanism: distribution, question, sensitivity, scale, price,
-        implementation."""
+        """One line for each mechanism: distribution, query, sensitivity, scale, price and
+        sampler.
+        """
         lines = []
         for each in self.mechanisms:
             scale = f", scale {show_number(each['scale'])}" if each["scale"] else ""
@@ -174,7 +174,7 @@ class Facts:
         return lines or ["none: no private data was read"]
 
     def audited(self) -> str:
-        """Result of the audit, if one is given, and whether it is of this package."""
+        """The result of the audit, if one is attached, and whether it was of the same package."""
         if self.audit is None:
             how = "`python -m metricdp.audit --json > audit.json` and `--audit audit.json`"
             return f"none is attached; {how} attach one."
@@ -191,7 +191,7 @@ class Facts:
         )
 
     def choices(self) -> list[str]:
-        """Every option, its value and how it came about; then what the method chose itself."""
+        """Options of the call with their values; then what the method chooses itself."""
         lines = []
         for name, facts in (self.made.get("options") or {}).items():
             how = {True: "the default", False: "chosen by the caller"}.get(facts.get("default"))
@@ -201,7 +201,7 @@ class Facts:
         return [*lines, self.made.get("chooses") or f"{UNKNOWN}: how the method chooses."]
 
     def ledger(self) -> str:
-        """What the ledger says after this call."""
+        """The state of the ledger after this call."""
         if self.devices:
             spent = f"epsilon = {exactly(self.spent_by_device())} once, in its one message"
             return f"None: every device spends {spent}, whatever the server does."
@@ -213,7 +213,7 @@ class Facts:
             return "None: nothing was charged." if free else f"{UNKNOWN}: the ledger."
         names = ("spent", "left", "spent_delta", "left_delta")
         shown = {name: show_number(facts[name]) for name in names}
-        text = _said("ledger", "spent", **{**facts, **shown, "th": _th(facts["charges"])})
+        text = _text("ledger", "spent", **{**facts, **shown, "th": _th(facts["charges"])})
         more = {"purpose": "named purpose", "who": "charged by", "dataset": "data set"}
         more |= {"anchor": "anchor of the journal"}
         named = [f"{what} {facts[key]}" for key, what in more.items() if facts.get(key)]
@@ -222,17 +222,16 @@ class Facts:
         return "; ".join([text, *named]) + "."
 
     def figures(self) -> str:
-        """How good it is, with intervals, as far as a private evaluation reported."""
+        """Figures of a private evaluation with intervals, if there is one."""
         if self.evaluation is None:
             return ""
         each = []
         for name, ends in figures_of(self.evaluation):
             estimate, low, high = (show_number(ends[end]) for end in ("estimate", "low", "high"))
             each.append(f"{name} {estimate} ({low} to {high})")
-        said = "; ".join(each)
         price = (self.evaluation.get("receipt") or {}).get("epsilon_exact")
         paid = f" It was paid for with epsilon {show_number(price)} of its own."
-        return f"Private evaluation, 95 % intervals: {said}.{paid if price else ''}"
+        return f"Private evaluation, 95 % intervals: {'; '.join(each)}.{paid if price else ''}"
 
     def spent_by_device(self) -> Fraction:
         """Local epsilon of one message."""
@@ -240,7 +239,7 @@ class Facts:
 
 
 def is_evaluation(facts: Any) -> bool:
-    """Whether this is the JSON of a private evaluation."""
+    """Whether a mapping is the JSON of a private evaluation."""
     return isinstance(facts, Mapping) and all(
         isinstance(facts.get(name), Mapping) and {"estimate", "low", "high"} <= facts[name].keys()
         for name in ("mean", "median", "p90", "share")
@@ -257,8 +256,8 @@ def _is_audit(audit: Any) -> bool:
     )
 
 
-def _said(about: str, which: str, **values: Any) -> str:
-    """A text of the words' ``[facts]`` that holds these values."""
+def _text(about: str, which: str, **values: Any) -> str:
+    """A text of ``[facts]`` in the words, filled with values."""
     text: str = words()["facts"][about][which]
     return text.format(**values)
 

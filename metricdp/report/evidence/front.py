@@ -1,4 +1,4 @@
-"""`evidence`: everything that a receipt can tell whoever signs for a publication."""
+"""`evidence`: documents from a receipt for the person who signs for a publication."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from metricdp.report.evidence.statement import Point, checklist, page
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a receipt tells of a publication, and what a person has yet to tell.
+    """Documents on a publication: the facts of its receipt, and the answers of a person.
 
     Attributes
     ----------
     facts : Facts
-        The receipt, read.
+        The facts of the receipt.
     answers : mapping of str to str
-        What a person answered, by name.
+        The answers of a person, by name of the question.
 
     Examples
     --------
@@ -42,20 +42,19 @@ class Evidence:
 
     @property
     def blanks(self) -> dict[str, str]:
-        """What only a person knows and nobody has answered: the question by name."""
+        """Open questions, which only a person can answer, by name."""
         return {name: text for name, text in QUESTIONS.items() if name not in self.answers}
 
     @property
     def missing(self) -> list[str]:
-        """What the receipt should say but does not, as old versions made it."""
+        """Facts that the receipt lacks, as those of old versions do."""
         return self.facts.missing
 
     def registry(self) -> dict[str, Any]:
-        """A record for the public registry of deployments, as its schema orders it: ``[record]`` of
-        the words.
+        """A record in the schema of the public registry of deployments (``[record]`` of the words).
 
-        ``data_curator_type`` has no room for a blank: where nobody answered, the first choice
-        stands there, and the record says at once that it is no answer.
+        The schema allows no blank in ``data_curator_type``: if it was not answered, the first
+        choice is entered, and the record says that it is not an answer.
         """
         facts, answers = self.facts, self.answers
         content = filler(facts, answers).fill(words()["record"])
@@ -67,21 +66,21 @@ class Evidence:
     def yaml(self) -> str:
         """`registry` as YAML."""
         notes = {}
-        if "curator_type" not in self.answers:  # of which the record needs one, answered or not
+        if "curator_type" not in self.answers:  # the schema needs a choice, answered or not
             choices = ", ".join(CHOICES["curator_type"])
             notes["data_curator_type"] = f"FOR YOU TO ANSWER: one of {choices}"
         return to_yaml(self.registry(), notes)
 
     def checklist(self) -> list[Point]:
-        """The points of NIST SP 800-226, each answered or marked for a person."""
+        """The points of NIST SP 800-226, each answered or marked as open."""
         return checklist(self.facts, self.answers)
 
     def html(self) -> str:
-        """The statement for lay readers, one printed sheet, with the checklist behind it."""
+        """The statement for lay readers, one printed sheet, followed by the checklist."""
         return page(self.facts, self.answers)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: record, checklist, blanks and what is missing."""
+        """JSON-ready form: record, checklist, blanks and missing facts."""
         return {
             "registry": self.registry(),
             "checklist": [point._asdict() for point in self.checklist()],
@@ -90,11 +89,11 @@ class Evidence:
         }
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the page (``.html``) or record (``.yaml``, ``.json``), wholly or not at all."""
+        """Write the page (``.html``) or the record (``.yaml``, ``.json``) atomically."""
         write_whole(file_path(path, "path"), self.text_for(path))
 
     def text_for(self, path: str | PathLike[str]) -> str:
-        """What `save` writes to this path; errors as there."""
+        """The text that `save` writes to this path; errors as there."""
         ending = file_path(path, "path").suffix.lower()
         if ending in (".html", ".htm"):
             return self.html()
@@ -112,28 +111,28 @@ def evidence(
     audit: Mapping[str, Any] | None = None,
     evaluation: Any = None,
 ) -> Evidence:
-    """What to sign: record for the registry of deployments, statement, checklist.
+    """Documents for a publication: a record for the registry of deployments, statement, checklist.
 
     Parameters
     ----------
     result : Result, release, Evaluation, Exploration, LocalEstimate, Receipt, or their JSON form
         Anything with a receipt.
     answers : mapping of str to str, optional
-        What only a person knows, by the names in `Evidence.blanks`.
+        Answers to the questions of `Evidence.blanks`, by name.
     audit : mapping, optional
-        What ``python -m metricdp.audit --json`` wrote.
+        Output of ``python -m metricdp.audit --json``.
     evaluation : Evaluation or its JSON form, optional
-        How well these centers serve (`metricdp.evaluate`), which tells the error with intervals.
+        A private evaluation of these centers (`metricdp.evaluate`).
 
     Raises
     ------
     InputError
-        There is no receipt, or it is damaged; an answer to what is not asked; no result of an
-        audit, no evaluation.
+        A missing or damaged receipt; an answer to an unknown question; another kind of audit or
+        evaluation.
 
     Notes
     -----
-    **Privacy.** All of it is read off a receipt, which is public: free.
+    **Privacy.** Post-processing of a receipt, which is public.
 
     Examples
     --------
@@ -155,7 +154,7 @@ def evidence(
 
 
 def _readable(found: Evidence) -> bool:
-    """Whether every answer can be read off: a damaged file breaks one of them here, not later."""
+    """Whether all documents can be made: a damaged file fails here, not later."""
     try:
         json.dumps(found.to_dict(), allow_nan=False)
         found.html()
@@ -187,7 +186,7 @@ def _slug(name: str, facts: Facts) -> str:
 
 
 def to_yaml(facts: Mapping[str, Any], notes: Mapping[str, str]) -> str:
-    """Readable YAML: texts of several lines as blocks, and a comment behind keys that are noted."""
+    """YAML with multi-line texts as blocks, and comments after the keys in `notes`."""
     try:
         import yaml
     except ImportError:

@@ -1,6 +1,6 @@
-"""A receipt's facts by name, and texts that name them: what all documents of evidence are made of.
+"""Template texts of evidence, filled with facts of a receipt and answers of a person.
 
-In a text, ``{price}`` is a fact, and ``{?curator}`` what a person answers, a blank until then.
+In a text, ``{price}`` is a fact, and ``{?curator}`` an answer, or a blank until there is one.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _ASKED = (
     "protected",
     "unprotected",
 )
-"""Facts that are stated as `Facts` states them."""
+"""Facts that are methods of `Facts`."""
 _PRODUCTS = {"evaluate": "95 % intervals of how well public centers serve the records"}
 
 
 @dataclass(frozen=True)
 class Filler:
-    """Fills texts with facts by name, and with what a person answered."""
+    """Fills template texts with facts and answers, by name."""
 
     facts: Mapping[str, Any]
     answers: Mapping[str, str]
 
     def fill(self, tree: Any) -> Any:
-        """A tree of texts, filled; of a mapping without what is None."""
+        """A tree of texts, filled; entries of mappings that are None are dropped."""
         if isinstance(tree, Mapping):
             filled = {name: self.fill(inner) for name, inner in tree.items()}
             return {name: inner for name, inner in filled.items() if inner is not None}
@@ -49,7 +49,9 @@ class Filler:
         return self.text(tree)
 
     def text(self, text: str) -> Any:
-        """A text, filled, without empty items; of one that is a name alone what it stands for."""
+        """A text, filled, without empty items; a text that is only a name gives the value
+        itself.
+        """
         if whole := _NAME.fullmatch(text):
             return self._named(whole)
         filled = _NAME.sub(self._in_line, text)
@@ -67,7 +69,7 @@ class Filler:
 
 
 def filler(facts: Facts, answers: Mapping[str, str]) -> Filler:
-    """All facts by name, and the answers."""
+    """A filler with all facts of a receipt, and answers."""
     made, package = facts.made, facts.made.get("package") or {}
     mechanisms, choices = facts.mechanism_lines(), facts.choices()
     n = len(facts.mechanisms)
@@ -77,7 +79,7 @@ def filler(facts: Facts, answers: Mapping[str, str]) -> Filler:
     parameters = {"epsilon": float(facts.epsilon)}
     if facts.delta:
         parameters["delta"] = float(facts.delta)
-    open_ = any(name not in answers for name in QUESTIONS if name not in _OPTIONAL)
+    incomplete = any(name not in answers for name in QUESTIONS if name not in _OPTIONAL)
     filled = words()["said"] | {name: getattr(facts, name)() for name in _ASKED}
     filled |= {
         "afterwards": made.get("afterwards") or UNKNOWN,
@@ -104,7 +106,7 @@ def filler(facts: Facts, answers: Mapping[str, str]) -> Filler:
         "sha256": sha256,
         "software": f"metricdp {version}, SHA-256 of the package {sha256}; "
         f"Python {package.get('python', UNKNOWN)}; {libraries}.",
-        "tier": 2 if open_ else 3,
+        "tier": 2 if incomplete else 3,
         "unit": "User (one message)" if facts.devices else facts.unit.capitalize(),
         "units": made.get("messages", answers.get("units")),
         "universe_sha256": facts.universe.get("sha256", UNKNOWN),
@@ -116,7 +118,7 @@ def filler(facts: Facts, answers: Mapping[str, str]) -> Filler:
 
 
 def product(facts: Facts) -> str:
-    """What was published, as far as software knows."""
+    """A sentence on what was published."""
     call = facts.made.get("call", "a release")
     method = facts.made.get("method", "")
     options = facts.made.get("options") or {}
@@ -127,14 +129,14 @@ def product(facts: Facts) -> str:
 
 
 def promise(facts: Facts) -> list[str]:
-    """What the guarantee means for one person, in words and in odds."""
+    """Sentences on what the guarantee means for one person, with odds."""
     if not facts.epsilon and not facts.delta:
         return ["No private data was read: nothing can be learned of anybody from it."]
-    said = words()["promise"]
-    who, relation = said[facts.unit], facts.receipt["neighboring"]
+    texts = words()["promise"]
+    who, relation = texts[facts.unit], facts.receipt["neighboring"]
     filled = {
         "who": who,
-        "change": said[relation].format(who=who),
+        "change": texts[relation].format(who=who),
         "price": facts.price(),
         "unit": facts.unit,
         "sure": sureness(facts.epsilon),
@@ -142,14 +144,14 @@ def promise(facts: Facts) -> list[str]:
         "delta": show_number(facts.receipt["delta_exact"]),
     }
     names = ["likely", "odds", *["fails"] * bool(facts.delta), *["each"] * (facts.unit == "record")]
-    return [said[name].format(**filled) for name in names]
+    return [texts[name].format(**filled) for name in names]
 
 
 BLANK = "FOR YOU TO ANSWER"
-"""Begins every blank, so that none is taken for an answer."""
+"""Marks blanks, so that none is taken for an answer."""
 
 QUESTIONS: dict[str, str] = words()["questions"]
-"""By name: what is to be answered."""
+"""Questions to a person, by name."""
 
 CHOICES: dict[str, list[str]] = words()["choices"]
 

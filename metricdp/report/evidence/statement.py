@@ -1,4 +1,4 @@
-"""The statement for lay readers, one sheet, and the checklist behind it, as one HTML page."""
+"""One HTML page with the statement for lay readers (one sheet) and the checklist."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WITHOUT: dict[Basis | None, tuple[str, str]] = {
 
 
 def page(facts: Facts, answers: Mapping[str, str]) -> str:
-    """The page; it loads nothing and runs no script."""
+    """The HTML page; it loads nothing and runs no script."""
     title = answers.get("name") or product(facts)
     pieces = {
         "TITLE": escape(f"Privacy statement: {title}"),
@@ -47,7 +47,7 @@ def page(facts: Facts, answers: Mapping[str, str]) -> str:
 
 
 def embedded(receipt: Any) -> str:
-    """The folded statement for a page with a receipt; nothing if its facts are missing."""
+    """The collapsed statement for a page with a receipt; empty if its circumstances are missing."""
     facts = receipt.to_dict()
     if not isinstance(facts, Mapping) or not facts.get("made"):
         return ""
@@ -58,7 +58,7 @@ def embedded(receipt: Any) -> str:
 
 
 def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
-    """Say in HTML what was spent and for what, or that there is no guarantee."""
+    """The receipt in HTML, or the statement that there is no guarantee."""
     if receipt is None:
         title, text = _WITHOUT[basis]
         tone = "plain" if basis == "public" else "warn"
@@ -86,7 +86,7 @@ def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
 
 
 def _meaning(facts: Facts) -> str:
-    """What an epsilon means, in a sentence."""
+    """A sentence on the meaning of the epsilon."""
     exchanged = facts.receipt["neighboring"] == "replace-one"
     happened = "was this one rather than another" if exchanged else "took part"
     but = f", but for a chance of about {show_number(facts.delta)}" if facts.delta else ""
@@ -97,12 +97,12 @@ def _meaning(facts: Facts) -> str:
 
 
 def price_html(receipt: Any) -> str:
-    """What was paid for a page, and the folded statement; nothing without a receipt."""
+    """The receipt and the collapsed statement in HTML; empty without a receipt."""
     return "" if receipt is None else receipt_html(receipt) + embedded(receipt)
 
 
 def statement(facts: Facts, answers: Answers) -> str:
-    """The statement's sections, as HTML; without answers and blanks if `answers` is None."""
+    """The sections of the statement in HTML; without answers and blanks if `answers` is None."""
     fill = filler(facts, answers or {})
     sections = []
     for head, texts in words()["statement"].items():
@@ -137,9 +137,8 @@ def _checklist(facts: Facts, answers: Mapping[str, str]) -> str:
 
 
 class Point(NamedTuple):
-    """A point of the checklist.
-
-    `answered`: false: for a person to answer; `answer` then says what.
+    """A point of the checklist; if it is not `answered`, `answer` tells what a person must
+    answer.
     """
 
     topic: str
@@ -149,10 +148,10 @@ class Point(NamedTuple):
 
 
 def checklist(facts: Facts, answers: Mapping[str, str]) -> list[Point]:
-    """All points, in order."""
+    """All points of the checklist, in order."""
     fill = filler(facts, answers)
     return [
-        Point(topic, question, fill.text(said), said[:2] != "{?" or said[2:-1] in answers)
+        Point(topic, question, fill.text(text), text[:2] != "{?" or text[2:-1] in answers)
         for topic, questions in words()["checklist"].items()
-        for question, said in questions.items()
+        for question, text in questions.items()
     ]

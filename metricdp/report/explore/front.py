@@ -1,11 +1,11 @@
 """The explore page: privacy levels compared on one self-contained HTML page.
 
-Each level shows its coreset, centers, territories and predicted accuracy. The same page shows a
-plan, from made-up demand alone.
+Each level shows its coreset, centers, territories and predicted accuracy. The same page can show a
+plan, from synthetic demand only.
 
-**Privacy.** Every level is a release of its own, and whoever sees the page sees them all: one
-charge of the sum of all epsilons, before data are read. All else is post-processing, public
-simulation, or the caller's own centers without privacy, under a banner.
+**Privacy.** Each level is a release, and readers of the page see all of them, so the sum of all
+epsilons is charged at once, before data are read. All else is post-processing, public simulation,
+or the caller's own centers without privacy, under a banner.
 
 References
 ----------
@@ -45,7 +45,7 @@ from metricdp.running.front import k_means, k_median
 from metricdp.running.planning import EPSILONS, Objective, Plan, checked_epsilons, plan
 
 SIMULATING = 30.0
-"""Seconds for the predictions of a page: more runs are surer, and whoever waits is to choose."""
+"""Time limit in seconds of the predictions of a page: more runs give tighter predictions."""
 _FRAME = (
     '<iframe sandbox="allow-scripts allow-downloads" '
     'style="width:100%;height:720px;border:1px solid #dfdcd4" srcdoc="{}"></iframe>'
@@ -61,14 +61,14 @@ class Exploration:
     universe : Metric or EuclideanSpace
     k : int
     levels : tuple of Level
-        Ascending privacy: the first has the largest epsilon, as on the slider.
+        By descending epsilon, as on the slider.
     receipt : Receipt or None
-        What all levels cost together; None for a plan's page.
+        Cost of all levels together; None for a plan's page.
     plan : Plan or None
         The public simulation behind the predictions.
     exact_centers : list, ndarray or None
-        Centers without privacy. Where the demand is private, this object and its page must not be
-        published.
+        Centers without privacy. If they are from private demand, this object and its page must not
+        be published.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Exploration:
 
     @classmethod
     def of_plan(cls, from_plan: Plan, names: Sequence[str] | None = None) -> Exploration:
-        """The page of a plan: levels of one of its made-up demands. Nothing on it is private."""
+        """The page of a plan: levels of one of its synthetic demands. Nothing on it is private."""
         if not isinstance(from_plan, Plan):
             raise InputError(
                 f"a Plan is needed, got {type(from_plan).__name__}: mdp.plan(...) makes one"
@@ -104,7 +104,7 @@ class Exploration:
 
     @property
     def made_up(self) -> bool:
-        """Whether it shows a plan, from made-up demand alone."""
+        """Whether it shows a plan, from synthetic demand only."""
         return self.receipt is None
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,12 +124,12 @@ class Exploration:
         ----------
         title : str, optional
         attribution : str, optional
-            Whose data the network is, such as "© OpenStreetMap contributors": shown on the map.
+            Credit for the network's data, shown on the map.
 
         Returns
         -------
         str
-            About 60 kB, and 8 bytes a vertex of a large network.
+            About 60 kB, and 8 bytes for each vertex of a large network.
 
         Notes
         -----
@@ -143,13 +143,13 @@ class Exploration:
     def write(
         self, path: str | os.PathLike[str], title: str | None = None, *, attribution: Any = None
     ) -> Path:
-        """Write the page to a file, wholly or not at all; return the path."""
+        """Write the page to a file atomically; return the path."""
         target = file_path(path, "path")
         write_whole(target, self.page(title, attribution=attribution))
         return target
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, for notebooks: no widgets, no kernel, no network."""
+        """The page in an iframe, for notebooks; it needs no widgets, kernel or network."""
         return _FRAME.format(escape(self.page(), quote=True))
 
     def __repr__(self) -> str:
@@ -183,32 +183,32 @@ def explore(
         A box must be of two dimensions.
     demand : PrivateDemand
     epsilons : iterable of int, float, str, Decimal or Fraction
-        One level each, distinct. Their sum is charged.
+        Distinct, one for each level. Their sum is charged.
     k : int
     delta : same
-        What each level may spend besides; for methods to which it is of use.
+        Delta that each level may spend, for methods that can use it.
     ledger : Ledger (or BudgetSlice), optional
         By default a fresh one of the sum, add-remove neighbors.
     method : str or Method
-        One with a release (``METHODS``), so that there is a coreset to show. With
-        `metricdp.methods.Regional` an epsilon is that of the least private region, the others have
-        less; the page shows the former, ``to_dict`` each.
+        A method with a release, so that there is a coreset to show. With
+        `metricdp.methods.Regional` an epsilon is that of the least private region; the page shows
+        it, and ``to_dict`` those of all regions.
     expected : optional
-        Where demand is expected, from public knowledge alone, as `metricdp.k_median`.
+        Where demand is expected by public knowledge, as `metricdp.k_median`.
     objective : {"k-median", "k-means"}
     names : sequence of str, optional
-        One a level, in the order of `epsilons`.
+        Names of the levels, in the order of `epsilons`.
     records : int, optional
         A public guess of the number of records, for the predictions; by default the noisy total of
         the most accurate release.
     repeats : int
-        Made-up demands of every shape for the predictions (`metricdp.plan`); 0: no predictions.
-        Ctrl-C while they are made leaves them out.
+        Synthetic demands of each shape for the predictions (`metricdp.plan`); with 0, or after
+        Ctrl-C during the simulation, there are no predictions.
     administrator : list of ids, or ndarray of shape (n, d), optional
-        The records once more, in plain: then the page shows centers without privacy too, and must
+        The records again, in the clear: the page then also shows centers without privacy, and must
         not be published.
     seed, rng : int; Generator, SeedSequence or int
-        Public coins.
+        Public randomness.
 
     Returns
     -------
@@ -248,12 +248,12 @@ def explore(
     simulated |= {"max_contributions": demand.max_contributions, "time_limit": SIMULATING}
     asked: dict[str, Any] = {"k": int(k), "objective": objective, "seed": seed}
     asked["epsilons"] = ", ".join(f"{float(epsilon):g}" for epsilon in order)
-    with held(deliver=False) as stop:  # all levels are paid for at once: none is lost to Ctrl-C
+    with held(deliver=False) as stop:  # all levels are charged at once, so Ctrl-C must not lose one
         budget = accountant.charge(recipe.priced, confirm, [(e, delta) for e in order], "explore")
         results = [solve(universe, demand, k, epsilon=e, ledger=budget, **asked_for) for e in order]
         guess = records or _rounded(results[-1].release.weights.sum())
-        foresee = partial(plan, universe, records=guess, **simulated)
-        prediction = stop.optional(foresee) if repeats else None
+        simulate = partial(plan, universe, records=guess, **simulated)
+        prediction = stop.optional(simulate) if repeats else None
         receipt = _attested(demand, budget, recipe, results, asked)
     levels = _levels(tuple(order), results, prediction, tuple(order.values()))
     return Exploration(universe, int(k), levels, receipt, prediction, exact)
@@ -269,12 +269,12 @@ def _attested(
 
 
 def _rounded(noisy: float) -> int:
-    """A noisy number of records, to two digits."""
+    """A noisy number of records, rounded to two digits."""
     return max(1, round(float(f"{max(noisy, 1.0):.2g}")))
 
 
 def _regions(release: Any) -> dict[str, Any]:
-    """Epsilons of regions, where they have their own."""
+    """Epsilons of regions, if the method has them."""
     regions = getattr(release, "regions", None)
     return {} if regions is None else {"regions": {n: float(e) for n, e in regions.items()}}
 
@@ -302,7 +302,7 @@ def _levels(
     forecasts: Plan | None,
     names: Sequence[str] | None,
 ) -> tuple[Level, ...]:
-    """Levels with the largest epsilon first: privacy grows to the right."""
+    """The levels, by descending epsilon."""
     called = level_names(epsilons) if names is None else names
     every = enumerate(zip(called, epsilons, results))
     return tuple(Level(*each, forecasts.forecast(i) if forecasts else None) for i, each in every)[
@@ -311,7 +311,7 @@ def _levels(
 
 
 def _check(universe: Any, recipe: Method, records: Any, repeats: Any) -> None:
-    """What can be refused before a charge and is not refused elsewhere."""
+    """Refuse bad arguments that no later check before the charge refuses."""
     stage_kind(universe).check(universe)
     if not recipe.releases:
         raise InputError(

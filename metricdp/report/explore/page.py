@@ -1,4 +1,4 @@
-"""The explore page's text around the map. Everything that is a user's is escaped."""
+"""HTML of the explore page around the map. All texts of users are escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metricdp.report.evidence.statement import price_html, receipt_html
 from metricdp.report.explore.scene import scene, stage_kind
 
 Shown = Any
-"""An `Exploration`, which makes its page by this module and so is not imported."""
+"""An `Exploration`, not imported as its module imports this one."""
 
 _ADMINISTRATOR = (
     "Do not publish this page. It shows centers computed from the private data without any "
@@ -71,7 +71,7 @@ def _layers(shown: Shown) -> dict[str, str]:
 
 
 def _accuracy(shown: Shown) -> str:
-    """The predictions as bars: dark to the median, light to the 90th percentile."""
+    """Predictions as a table of bars, dark to the median and light to the 90th percentile."""
     texts = [(i, level, level.forecast) for i, level in enumerate(shown.levels) if level.forecast]
     if shown.plan is None or not texts:
         return ""
@@ -88,9 +88,9 @@ def _accuracy(shown: Shown) -> str:
     blind = shown.plan.forecast(None)
     ends = f"<td>{percent(blind.median)}</td><td>{percent(blind.high)}</td>"
     rows.append(f"<tr><td>without any data</td>{ends}</tr>")
-    said = shown.plan.remark()
+    remark = shown.plan.remark()
     after = (
-        f"{said and f'<p>{escape(said)}</p>'}<details><summary>What was simulated</summary>"
+        f"{remark and f'<p>{escape(remark)}</p>'}<details><summary>What was simulated</summary>"
         f"<p>{escape(shown.plan.caption())}</p></details>"
     )
     head = ("Extra cost", "half of runs below", "9 in 10 below")

@@ -1,4 +1,4 @@
-"""What the explore page draws: the universe, and every level's release. No demand here."""
+"""Data of the explore page for its script: the universe, and each level's release."""
 
 from __future__ import annotations
 
@@ -31,15 +31,13 @@ from metricdp.running.planning import Forecast
 
 _BOX_PIXELS = 400
 _MATCHED = 400
-"""Up to so many centers keep rank and color between levels where they can."""
+"""Up to this number of centers, ranks and colors are matched between levels (cubic time)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One privacy level: its name, what it may spend, what was released under it, and what
-    simulation predicts.
-
-    `result`: centers, receipt and release.
+    """One privacy level: its name, its epsilon, the released result, and the forecast of a
+    simulation.
     """
 
     name: str
@@ -49,7 +47,7 @@ class Level:
 
 
 def level_names(epsilons: Sequence[Fraction]) -> list[str]:
-    """A word for each epsilon, by how sure an attacker can become."""
+    """A name for each epsilon, by the certainty that an attacker can reach."""
     words = ("Very strong", "Strong", "Good", "Moderate", "Weak", "Very weak")
     return [words[bisect_left((0.1, 0.5, 1, 2, 5), epsilon)] for epsilon in epsilons]
 
@@ -57,7 +55,7 @@ def level_names(epsilons: Sequence[Fraction]) -> list[str]:
 def scene(
     universe: Metric | EuclideanSpace, levels: Sequence[Level], exact: Any, example: bool
 ) -> tuple[dict[str, Any], list[str]]:
-    """Everything the page's script draws, and the notes on how to read it."""
+    """The data that the page's script draws, and notes on how to read the page."""
     stage = stage_kind(universe)(universe)
     drawn: list[_LevelScene] = []
     for level in levels:
@@ -69,7 +67,7 @@ def scene(
 
 @dataclass
 class _LevelScene:
-    """A level's part of the scene, and where its centers are, by rank."""
+    """A level's data for the script, and places and colors of its centers, by rank."""
 
     data: dict[str, Any]
     places: Floats
@@ -77,11 +75,11 @@ class _LevelScene:
 
 
 class _Stage:
-    """What networks and boxes have in common.
+    """Base class of drawings of networks and boxes.
 
-    `lines` names the layer of what is drawn below a universe, if anything is; `unprotected` finds
-    centers of the caller's own plain records, without privacy, and its messages quote none;
-    `shared` is what all levels have in common, `remarks` how to read the page.
+    `lines`: name of the background layer, if there is one; `unprotected`: centers of the caller's
+    records without privacy, in whose messages no record is quoted; `shared`: data common to all
+    levels; `remarks`: notes for readers.
     """
 
     places: Callable[[Any], Floats]
@@ -89,10 +87,10 @@ class _Stage:
 
     @staticmethod
     def check(universe: Any) -> None:
-        """Refuse what cannot be drawn."""
+        """Refuse universes that cannot be drawn."""
 
     def level(self, level: Level, before: _LevelScene | None) -> _LevelScene:
-        """One level, its centers ranked as the nearest of the level before."""
+        """One level, with centers ranked as their matches on the level before."""
         result, forecast = level.result, level.forecast
         places = self.places(result.centers)
         rank = _matched(places, None if before is None else before.places)
@@ -109,7 +107,7 @@ class _Stage:
         return _LevelScene({**facts, **data}, places[rank], color)
 
     def markers(self, centers: Any) -> list[dict[str, Any]]:
-        """Centers without privacy: what is written at them, and where they are."""
+        """Labels and coordinates of centers without privacy."""
         places = self.places(centers)
         return [
             {"id": _called(center), "x": float(x), "y": float(y)}
@@ -119,7 +117,7 @@ class _Stage:
 
 
 class _Network(_Stage):
-    """A finite universe: vertices, edges, and each level's territories and weights."""
+    """Drawing of a finite universe: vertices, edges, and territories and weights of levels."""
 
     @staticmethod
     def lines(universe: Metric) -> str | None:
@@ -159,11 +157,11 @@ class _Network(_Stage):
 
 
 class _Box(_Stage):
-    """A box in the plane: for every level the points of its coreset."""
+    """Drawing of a box in the plane: the coreset's points of each level."""
 
     @staticmethod
     def lines(universe: EuclideanSpace) -> None:
-        """A box has none."""
+        """A box has no background layer."""
 
     @staticmethod
     def check(universe: EuclideanSpace) -> None:
@@ -231,12 +229,14 @@ _STAGES: dict[Kind, Any] = {"finite": _Network, "box": _Box}
 
 
 def stage_kind(universe: Metric | EuclideanSpace) -> Any:
-    """How a universe is drawn: a `_Stage`."""
+    """The `_Stage` class of a universe."""
     return _STAGES[universe.kind]
 
 
 def _matched(places: Floats, before: Floats | None) -> Ints:
-    """Which center takes each rank: near the one that had it on the level before."""
+    """Index of the center of each rank: the assignment of least squared distances to those
+    before.
+    """
     fits = before is not None and len(before) == len(places) <= _MATCHED
     if before is None or not fits or not np.isfinite([places, before]).all():
         return np.arange(len(places))
@@ -245,14 +245,14 @@ def _matched(places: Floats, before: Floats | None) -> Ints:
 
 
 def _called(center: Any) -> str:
-    """An id as text; coordinates in a few digits."""
+    """An id, or rounded coordinates, as text."""
     if isinstance(center, np.ndarray):
         return f"({', '.join(f'{float(c):.6g}' for c in center)})"
     return str(center)
 
 
 def _released(release: Any) -> dict[str, Any]:
-    """Figures of a coreset, and of how many parts it was made."""
+    """Size and total weight of a coreset, and the number of parts of its partition."""
     weights = np.asarray(release.coreset().weights)
     parts = getattr(getattr(release, "partition", None), "n_parts", None)
     return {"size": len(weights), "total": float(weights.sum()), "parts": parts}

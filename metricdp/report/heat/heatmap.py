@@ -1,4 +1,4 @@
-"""A heat map of demand: densities of the points of a universe, and how they leave as files."""
+"""Heat map of demand: densities at the points of a universe, as tables, files and a page."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from metricdp.report.point_files import check_writable, write_points
 from metricdp.report.styles import colored
 
 _CLEAR = 2.0
-"""Standard errors that a density must have for a color of its own."""
+"""In standard errors: densities below it are gray. Higher hides more noise, and more demand."""
 _PER = {"m": (1000.0, "km"), "s": (60.0, "min")}
-"""How densities are stated: lengths of street of so many units."""
+"""Length to which densities refer, by the unit of distances: its size and name."""
 ENDINGS = (".html", ".png", ".tif", ".gpkg", ".geojson", ".csv", ".parquet")
 
 
@@ -41,14 +41,14 @@ class Heatmap:
         Demand per unit of street length, or per point in a universe without edges, in the order of
         ``universe.ids``.
     standard_error : ndarray of float64, shape (n_points,), or None
-        Of the densities; None where the noise of a release is not known point by point.
+        Standard errors of the densities; None if a release's noise is not known for each point.
     bandwidth : float
-        How far each point's demand was spread, in the universe's units.
+        Distance over which each point's demand was spread, in the universe's units.
     lengths : ndarray of float64, shape (n_points,)
-        Street that belongs to each point, half of each edge at it, or 1: ``density @ lengths`` is
-        the whole demand.
+        Street length of each point (half of each incident edge), or 1: ``density @ lengths`` is the
+        total demand.
     receipt : Receipt or None
-        What the release cost; None of public weights.
+        Receipt of the release; None for public weights.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Heatmap:
 
     @property
     def per(self) -> tuple[float, str]:
-        """A factor and a unit in which densities are stated: 1000 and ``"km"`` of meters."""
+        """Factor and unit in which densities are stated: 1000 and ``"km"`` for meters."""
         if self.universe.network is None and self.universe.graph is None:
             return 1.0, "point"
         unit = unit_shown(self.universe)
@@ -80,13 +80,13 @@ class Heatmap:
 
     @property
     def breaks(self) -> Floats:
-        """Densities at which a color begins: the highest, halved up to six times; shape (6,)."""
+        """Lower ends of the colors: the highest density, halved one to six times; shape (6,)."""
         return float(self.density.max(initial=0.0)) * 2.0 ** -np.arange(6.0, 0.0, -1.0)
 
     @property
     def classes(self) -> Ints:
-        """Number of each point's color in `HEAT`: 0 below all breaks, and where a density is less
-        than two standard errors.
+        """Index of each point's color in `HEAT`: 0 below all breaks and below two standard
+        errors.
         """
         found = np.searchsorted(self.breaks, self.density, side="right").astype(np.int64)
         if self.standard_error is not None:
@@ -94,7 +94,7 @@ class Heatmap:
         return found
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """A row a point: ``vertex``, ``density``, and where it is known ``standard_error``."""
+        """One row for each point: ``vertex``, ``density`` and, if known, ``standard_error``."""
         figures = {name: cells.tolist() for name, cells in self._figures().items()}
         return {"vertex": list(self.universe.ids), **figures}
 
@@ -106,7 +106,7 @@ class Heatmap:
 
     def to_geopandas(self, layer: Literal["points", "streets"] = "points") -> Any:
         """A GeoDataFrame in the universe's coordinate system: points with the columns of
-        `to_columns`, or edges with the mean of both ends; ``color`` is the page's.
+        `to_columns`, or edges with the means of their ends; ``color`` as on the page.
 
         Raises
         ------
@@ -153,15 +153,15 @@ class Heatmap:
         return ax
 
     def page(self, *, title: str | None = None, attribution: str | None = None) -> str:
-        """A self-contained HTML page: streets and ground by density, with what each color stands
-        for, the bandwidth, and the receipt.
+        """A self-contained HTML page: streets and ground colored by density, a legend, the
+        bandwidth, and the receipt.
         """
         from metricdp.report.heat.page import heat_page
 
         return heat_page(self, title, attribution)
 
     def save(self, path: str | PathLike[str], **page: Any) -> Path:
-        """Write the map as the ending of the name asks, wholly or not at all.
+        """Write the map atomically, in the format of the path's ending.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class Heatmap:
             (points) and ``heat_streets``, with styles that QGIS applies. ``.geojson``, ``.csv``,
             ``.parquet``: the points.
         **page
-            Words of the page.
+            Options of `page`.
 
         Raises
         ------
@@ -202,7 +202,7 @@ class Heatmap:
         return target
 
     def facts(self) -> dict[str, str]:
-        """What files say of the map: kernel, bandwidth, unit, receipt."""
+        """Metadata of files: kernel, bandwidth, unit, receipt."""
         receipt = None if self.receipt is None else self.receipt.to_dict()
         return {
             "METRICDP_KERNEL": "quartic, along shortest paths",
@@ -213,8 +213,8 @@ class Heatmap:
 
 
 def write_raster(target: Path, heat: Any) -> None:
-    """Write density and standard error as two bands; a pixel has those of the point nearest to it
-    along the drawing, or nothing far from all.
+    """Write density and standard error as two bands of a GeoTIFF: pixels near the network have the
+    values of their nearest point, all others nodata.
     """
     if find_spec("rasterio") is None:
         raise MissingExtraError("writing GeoTIFF", "geo")
@@ -250,7 +250,7 @@ def write_raster(target: Path, heat: Any) -> None:
 
 
 def _affine(coordinates: Floats, drawn: Floats) -> tuple[float, float]:
-    """What is added and what multiplied to get coordinates from places of the drawing."""
+    """Offset and factor of the map from the drawing's coordinates to the universe's."""
     low, high = int(drawn.argmin()), int(drawn.argmax())
     wide = float(drawn[high] - drawn[low])
     far = float(coordinates[high] - coordinates[low])

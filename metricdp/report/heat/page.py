@@ -1,4 +1,4 @@
-"""The pages of heat maps and of service bands, on the canvas of the other maps."""
+"""HTML pages of heat maps and of service bands."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _page(
     notes: list[str],
     script: str,
 ) -> str:
-    """A page of a ground that is graded, below the streets, if there are any."""
+    """A page with graded ground below streets."""
     return page_html(
         title,
         ({"network": "Streets"} if len(net.edges) else {}) | layers,
@@ -82,15 +82,14 @@ def _page(
 
 
 def _bands_table(bands: Any, colors: list[str], noun: str) -> str:
-    """What each color stands for, and what lies there."""
+    """A table of bands: color, points and demand."""
     columns, unit = bands.to_columns(), unit_shown(bands.metric)
     ends = [in_words(limit, unit) for limit in bands.limits]
-    said = [f"up to {ends[0]}", *(f"to {end}" for end in ends[1:]), "farther"]
+    names = [f"up to {ends[0]}", *(f"to {end}" for end in ends[1:]), "farther"]
     rows = []
     for i, color in enumerate(colors):
-        cells = (
-            f'<td><i style="background:{color}"></i>{said[i]}</td><td>{columns["points"][i]:,}</td>'
-        )
+        points = f"{columns['points'][i]:,}"
+        cells = f'<td><i style="background:{color}"></i>{names[i]}</td><td>{points}</td>'
         if bands.demand is not None:
             known = f"{columns['demand'][i]:,.0f}"
             if bands.interval is not None:
@@ -109,7 +108,7 @@ _PLAIN = (
 
 
 def _facts(heat: Any, width: str, per: str, noun: str) -> str:
-    """The figures, and what each color stands for."""
+    """Figures of the map, and the legend."""
     factor, _ = heat.per
     total = float(heat.density @ heat.lengths)
     facts = {

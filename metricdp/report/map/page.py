@@ -62,12 +62,12 @@ def map_page(
     method : str, optional
         Name of the method, shown in the panel.
     k : int, optional
-        Number of centers asked for, where it may differ from how many there are.
+        Number of centers asked for, if it may differ from the number of centers.
     basis : {"public", "non-private"}, optional
         Without a receipt: what the clustering was computed from. Left out, the page says that it
         states no guarantee.
     attribution : str, optional
-        Whose data the network is, such as "© OpenStreetMap contributors": shown on the map.
+        Credit for the network's data, such as "© OpenStreetMap contributors", shown on the map.
     evaluation : Evaluation or Summary, optional
         How well these centers serve the demand (`metricdp.evaluate`, or free
         `metricdp.Result.summary`), in the order of `centers`: shown with its intervals.
@@ -123,10 +123,10 @@ def map_page(
 
 
 def _result(summary: str, receipt: Any, basis: Basis | None) -> str:
-    """The result, then its price; first of all a missing guarantee."""
-    said = price_html(receipt) or receipt_html(None, basis)
+    """The figures and the receipt; a warning of a missing guarantee comes first."""
+    price = price_html(receipt) or receipt_html(None, basis)
     warned = receipt is None and basis != "public"
-    return said + summary if warned else summary + said
+    return price + summary if warned else summary + price
 
 
 def _checked(
@@ -164,7 +164,7 @@ def _title(metric: Metric, k: int, receipt: Any, asked: int | None) -> str:
 
 
 def _scene(metric: Metric, centers: list[Any], noisy: Floats | None, mass: str) -> dict[str, Any]:
-    """Everything the page's script draws; ``notes`` say what it leaves out."""
+    """The data that the page's script draws; ``notes`` tell what is not drawn."""
     position = np.asarray(metric.positions(centers), dtype=np.int64)
     label, distance = metric.nearest(centers)
     net = DrawnUniverse(metric)
@@ -183,7 +183,7 @@ def _scene(metric: Metric, centers: list[Any], noisy: Floats | None, mass: str) 
 
 
 def far(distance: Floats) -> dict[str, Any]:
-    """Distances for the script, on a grid of 2^20 steps; -1 where there is no way."""
+    """Distances for the script, in 2^20 steps; -1 if infinite."""
     known = np.isfinite(distance)
     step = float(distance[known].max(initial=0.0)) / STEPS or 1.0
     at = np.where(known, np.rint(np.where(known, distance, 0.0) / step), -1).astype(np.int64)
@@ -191,7 +191,7 @@ def far(distance: Floats) -> dict[str, Any]:
 
 
 def _notes(answer: dict[str, Any]) -> list[str]:
-    """How to read the demand and the halos, where there are any."""
+    """Notes on demand and halos, if there are any."""
     notes = []
     if answer["weight"] is not None:
         notes.append(
@@ -208,7 +208,7 @@ def _notes(answer: dict[str, Any]) -> list[str]:
 
 
 def _mean_distance(distance: Floats, noisy: Floats | None) -> float | None:
-    """Mean distance of (noisy) demand or of all points; None if no weight is left."""
+    """Mean distance of (noisy) demand, or of all points; None if the total is not positive."""
     if noisy is None:
         return short(distance.mean()) if np.isfinite(distance).all() else None
     total = float(noisy.sum())
@@ -217,7 +217,7 @@ def _mean_distance(distance: Floats, noisy: Floats | None) -> float | None:
 
 
 def _with_intervals(centers: list[dict[str, Any]], evaluation: Any) -> list[dict[str, Any]]:
-    """The records of centers, with the ends of what each serves where an evaluation tells them."""
+    """The records of centers, with intervals of their loads if an evaluation has them."""
     loads = getattr(evaluation, "loads", None)
     if loads is None or np.shape(loads.low) != (len(centers),):
         return centers
@@ -241,7 +241,7 @@ def _summary(
         facts["Centers asked for"] = f"{k:,}"
     if weighted:
         facts[mass] = f"{_grouped(sum(c['mass'] for c in centers))} in all"
-    mean = _mean_said(metric, scene, evaluation)
+    mean = _mean_text(metric, scene, evaluation)
     if mean:
         facts["Mean distance"] = mean
     head = ["Center", noun, *[mass] * weighted]
@@ -249,8 +249,8 @@ def _summary(
     return facts_html("Clustering", facts) + table_html("Centers", head, rows)
 
 
-def _mean_said(metric: Metric, scene: dict[str, Any], evaluation: Any) -> str:
-    """The mean distance with its interval, where one is known: then no other figure of it."""
+def _mean_text(metric: Metric, scene: dict[str, Any], evaluation: Any) -> str:
+    """The mean distance as text, with its interval if an evaluation has it."""
     unit = unit_shown(metric)
     facts = {} if evaluation is None else evaluation.to_dict()
     known = dict(figures_of(facts)).get("Mean distance")
@@ -285,5 +285,5 @@ def _layers(scene: dict[str, Any]) -> dict[str, str]:
 
 
 def _grouped(value: float) -> str:
-    """A noisy sum as people read it."""
+    """A noisy sum as text."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
