@@ -240,7 +240,7 @@ def _refined(rounds: str, demand: Any, ledger: mdp.Ledger) -> Any:
     few = {"FEWEST_PARTS": 2, "PARTS_FACTOR": 0.0, "ENOUGH": 0.5, "ENOUGH_FOR_FAST": math.inf}
     plane = math.inf if rounds == "two rounds" else 0.0
     usual = {"ENOUGH_FOR_POINTS": 0.5, "ENOUGH_IN_PLANE": plane, "POINTS": some}
-    names = few | usual | {"THREE": some, "FEW_PIECES": 1.5}  # so that some runs end after two rounds
+    names = few | usual | {"THREE": some, "FEW_PIECES": 1.5}  # some runs end after two rounds
     with all_patched((rules, name, value) for name, value in names.items()):
         noisy: Any = mdp.release(demand.universe, demand, epsilon=1, ledger=ledger)
     return [noisy, *noisy.histograms, noisy.k_median(2), noisy.receipt]
