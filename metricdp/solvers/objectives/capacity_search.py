@@ -5,6 +5,8 @@ are knapsacks, and HiGHS on the sites that the bound cannot exclude.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from heapq import heappop, heappush
 from itertools import product
 from typing import NamedTuple
 
@@ -16,6 +18,7 @@ from metricdp.kernels.assignment_search import Sites, local_search
 from metricdp.kernels.packing import knapsack, knapsacks
 from metricdp.kernels.transport import transport
 from metricdp.solvers.objectives.instance import Floats
+from metricdp.solvers.objectives.site_branches import Ascent, Branch, SiteGroups
 from metricdp.solvers.programs import Constraint, Optimum, minimized, side_by_side
 from metricdp.solvers.stopping import Deadline
 
@@ -25,9 +28,17 @@ _STALLED, _SLICE = 2_000, 0.3
 """Rounds without gain that end a search without a time limit; seconds of a part of the search."""
 _MOST_CHAINED = 20_000
 """With more clients than this no chains of moves are tried."""
-_STEPS, _PATIENCE, _FULL_EVERY = 2_000, 4, 5
-"""Subgradient steps; those over all sites without gain before the step length falls; one step in so
-many is over all sites.
+_FULL_EVERY, _ALL_ROWS = 5, 100_000
+"""One subgradient step in so many is over all rows; with so many costs, each is."""
+_ROOT_ASCENT, _BRANCH_ASCENT = (2_000, 1.5, 20), (200, 0.7, 15)
+"""Of all solutions and of a branch: subgradient steps, their first length, and steps without gain
+before it falls.
+"""
+_BRANCHED, _BRANCHES = 3_000, 40
+"""Most rows that are grouped for branches; branches without a time limit."""
+_SHORT = 5.0
+"""Seconds of HiGHS before branches: some programs of 100 sites it solves in one, where branches
+leave a gap of .1 % after 20.
 """
 _TRY_EVERY = 50
 """Subgradient steps after which the rows that the relaxation opens are tried as sites."""
@@ -65,8 +76,8 @@ class CapacitySearch:
     shares.
     """
 
-    single_source = False
-    _ends_early = False
+    single_source, _partitions = False, False
+    _ends_early, _most_branches = False, _BRANCHES
 
     def __init__(
         self,
@@ -94,7 +105,7 @@ class CapacitySearch:
         self.upper, self.lower, self._best_cost = np.inf, 0.0, np.inf
         self._coins = np.array([coins], np.uint64)
         self._state: tuple[Rows, Rows] | None = None
-        self._prices: Floats | None = None
+        self._root: Ascent | None = None
         self._seen: set[bytes] = set()
         self._settled = False
 
@@ -351,55 +362,70 @@ class CapacitySearch:
             self.lower = self.upper
 
     def _raise_bound(self) -> None:
-        """Subgradient ascent of the Lagrangian bound, over dual prices of "each client is served
-        once". Also bounds, for each row, the solutions that use it.
+        """The Lagrangian bound of all solutions, over dual prices of "each client is served once",
+        and for each row of those that use it.
         """
+        m = len(self.costs)
+        prices = None if self._root is None else self._root.prices
+        if prices is None:
+            prices = np.partition(self.costs, min(2, m - 1), axis=0)[min(2, m - 1)] * 1.5
+            if self.unserved_cost is not None:
+                prices = np.maximum(prices, self.unserved_cost / 2)
+        self._root = root = self._ascend(self._relaxed_choice, prices, _ROOT_ASCENT)
+        self._raise_lower(root.bound)
+        # A row that is opened replaces the worst of those chosen, or its place's required row.
+        own = np.full(self._places, -np.inf)
+        np.maximum.at(own, self.place, root.worth)
+        free = root.chosen[~self._required[root.chosen]]
+        last = root.worth[free].min() if len(free) else np.inf
+        self._bound_with = root.bound + np.where(self._required, own[self.place], last) - root.worth
+
+    def _ascend(
+        self, choose: Callable[[Floats], Rows], prices: Floats, pace: tuple[int, float, int]
+    ) -> Ascent:
+        """Subgradient ascent of the Lagrangian bound; `choose` opens rows by their worth; `pace` as
+        in `_ROOT_ASCENT`.
+        """
+        steps, step_length, patience = pace
         costs, loads, capacity, m = self.costs, self.loads, self._limits, len(self.costs)
         min_load = self.rules.min_load
         packs = self.single_source and min_load == 0
-        prices = self._prices
-        if prices is None:
-            prices = np.partition(costs, min(2, m - 1), axis=0)[min(2, m - 1)] * 1.5
-            prices = (
-                prices if self.unserved_cost is None else np.maximum(prices, self.unserved_cost / 2)
-            )
-        step_length, stalled, best_prices, best_value = 1.5, 0, prices, -np.inf
         goal = self.upper * 1.001 if np.isfinite(self.upper) else float(costs.max(axis=0).sum())
-        every = np.arange(m)
-        worth, active = np.empty(m), every
-        n_active = 3 * self.k + 10 if self._sizes == 1 else m
+        every, few = np.arange(m), 3 * self.k + 10
+        all_ = self._sizes > 1 or few >= m or costs.size <= _ALL_ROWS
+        worth, active, stalled, best = np.empty(m), every, 0, None
+        frequency = np.zeros(m)
         # Between evaluations of all rows only the `active` ones are evaluated, for direction alone.
-        for step in range(_STEPS):
-            full = step % _FULL_EVERY == 0
-            prices = (
-                prices if self.unserved_cost is None else np.minimum(prices, self.unserved_cost)
-            )
+        for step in range(steps):
+            full = all_ or step % _FULL_EVERY == 0
+            if self.unserved_cost is not None:
+                prices = np.minimum(prices, self.unserved_cost)
             worth[:] = -np.inf
             rows = every if full else active
             knapsacks(costs, prices, loads, capacity, min_load, packs, rows, worth)
             worth[rows] -= self.rules.opening_cost[rows]
-            chosen = self._relaxed_choice(worth)
+            chosen = choose(worth)
             value = float(prices.sum() - worth[chosen].sum())
             if full:
-                likely = every if n_active >= m else np.argpartition(-worth, n_active)[:n_active]
-                active = np.union1d(likely, np.flatnonzero(self._required))
-                stalled = 0 if value > best_value + 1e-6 * abs(self.upper) else stalled + 1
-                if value > best_value:
-                    best_value, best_prices, best_worth = value, prices.copy(), worth.copy()
-                    free = chosen[~self._required[chosen]]
+                if not all_:
+                    likely = np.argpartition(-worth, few)[:few]
+                    active = np.union1d(likely, chosen)  # these satisfy all counts
+                opened = np.bincount(chosen, minlength=m)
+                frequency = opened if best is None else 0.95 * frequency + 0.05 * opened
+                gains = best is None or value > best.bound + 1e-6 * abs(self.upper)
+                stalled = 0 if gains else stalled + (1 if all_ else _FULL_EVERY)
+                if best is None or value > best.bound:
+                    best = Ascent(value, prices.copy(), worth.copy(), chosen, frequency)
                 if step % _TRY_EVERY == 0:
                     self._try_rows(chosen)
-                self.deadline.tell(self.upper, max(best_value, self.lower))
-                if (
-                    best_value >= self._cutoff()
-                    or best_value > self.rules.cutoff
-                    or step_length < 1e-3
-                ):
+                self.deadline.tell(self.upper, self.lower)
+                done = best.bound >= self._cutoff() or best.bound > self.rules.cutoff
+                if done or step_length < 1e-3:
                     break
                 if self.deadline.over:
                     break
-                if stalled >= _PATIENCE:
-                    step_length, stalled, prices = 0.7 * step_length, 0, best_prices.copy()
+                if stalled >= patience:
+                    step_length, stalled, prices = 0.7 * step_length, 0, best.prices.copy()
                     continue
             served = np.zeros(len(loads))
             for i in chosen:
@@ -411,18 +437,9 @@ class CapacitySearch:
                     break
                 continue
             prices = np.maximum(prices + step_length * (goal - value) / length * slope, 0.0)
-        self._prices, self._bound = (
-            best_prices,
-            best_value - 1e-12 * float(np.abs(best_prices).sum()),
-        )
-        self._raise_lower(self._bound)
-        # A row that is opened replaces the worst of those chosen, or its place's required row.
-        own = np.full(self._places, -np.inf)
-        np.maximum.at(own, self.place, best_worth)
-        last = best_worth[free].min() if len(free) else np.inf
-        self._bound_with = (
-            self._bound + np.where(self._required, own[self.place], last) - best_worth
-        )
+        assert best is not None
+        rounding = 1e-12 * float(np.abs(best.prices).sum())
+        return best._replace(bound=best.bound - rounding, frequency=frequency)
 
     def _try_rows(self, rows: Rows) -> None:
         """Evaluate rows that the relaxation opens; go on with the local search from better ones."""
@@ -450,19 +467,80 @@ class CapacitySearch:
         return np.r_[required, likely].astype(np.int64)
 
     def _solve_remaining(self, limited: bool) -> None:
-        """HiGHS on the rows left, or, without proof, on the most promising ones."""
+        """HiGHS on the rows left if they are few, then branch and bound; with several sizes HiGHS
+        on the most promising rows, which proves nothing.
+        """
         rows, n = self.remaining(self.upper), max(len(self.loads), 1)
-        if len(rows) * n <= _PROGRAM_PAIRS:
-            self._program(rows)
-        elif not self.single_source and _LEAST_MULTIPLE * self.k * n <= _PROGRAM_PAIRS:
+        branches = self._sizes == 1 and self.k < len(self.costs) <= _BRANCHED
+        if len(rows) * n <= _PROGRAM_PAIRS and not self._partitions:
+            seconds = min(_SHORT, self.deadline.left / 4.0) if branches else _SECONDS
+            self._program(rows, seconds=seconds)
+        elif (
+            not (branches or self.single_source) and _LEAST_MULTIPLE * self.k * n <= _PROGRAM_PAIRS
+        ):
             fit = _PROGRAM_PAIRS // n
             hopeful = rows[np.argsort(self._bound_with[rows], kind="stable")[:fit]]
             known = np.empty(0, np.int64) if self.rows is None else self.rows
             self._program(np.union1d(hopeful, known), proves=False)
+        if branches and not self.proven:
+            self._branch(limited)
 
-    def _program(self, rows: Rows, proves: bool = True) -> None:
+    def _branch(self, limited: bool) -> None:
+        """Branch and bound, the least bound first, on how many rows open in groups of them; the
+        local search goes on from what each branch opens.
+        """
+        assert self._root is not None
+        groups = SiteGroups(self.costs)
+        root = groups.root(self.k, self.fixed)
+        queue = [Branch(self._root.bound, 0, root, self._root)]
+        made, unresolved, rounds = 0, np.inf, 10
+        while queue and not self.deadline.over and (limited or made < self._most_branches):
+            self._raise_lower(min(queue[0].bound, unresolved))
+            if self.proven:
+                return
+            branch = heappop(queue)
+            sides = groups.branches(branch)
+            bound = self._resolved(branch, groups, decided=not sides)
+            if not sides:
+                unresolved = min(unresolved, bound)
+            for counts in sides if bound < self._cutoff() else ():
+                begin = time.thread_time()
+                ascent = self._ascend(
+                    lambda worth, counts=counts: groups.chosen(worth, counts),
+                    branch.ascent.prices,
+                    _BRANCH_ASCENT,
+                )
+                made += 1
+                least = max(bound, ascent.bound)
+                if least < self._cutoff():
+                    heappush(queue, Branch(least, made, counts, ascent))
+                    rounds = self._search_from(
+                        ascent.chosen, rounds, (time.thread_time() - begin) / 2
+                    )
+        self._raise_lower(min(queue[0].bound if queue else self.upper, unresolved, self.upper))
+
+    def _search_from(self, rows: Rows, rounds: int, seconds: float) -> int:
+        """The local search for so many rounds from some rows, and for so many seconds from the best
+        ones. Returns how many rounds these take.
+        """
+        best = self.upper
+        self._start(rows, None)
+        self._search(10, 0.0)
+        if self.upper >= best and self.rows is not None:
+            self._start(self.rows, self.site if self.single_source else None)
+        return self._search(rounds, seconds)
+
+    def _resolved(self, branch: Branch, groups: SiteGroups, decided: bool) -> float:
+        """A bound of a branch, infinite where nothing better is left in it; `decided`: whether it
+        leaves no choice of rows.
+        """
+        if decided:
+            self.consider(branch.ascent.chosen)
+        return np.inf if decided else branch.bound
+
+    def _program(self, rows: Rows, proves: bool = True, seconds: float = _SECONDS) -> None:
         """HiGHS on some rows; `proves`: whether nothing outside of them can be better."""
-        answer = self.program(rows, single_source=self.single_source)
+        answer = self.program(rows, single_source=self.single_source, seconds=seconds)
         if answer.x is not None:
             self._consider_program(rows, answer.x)
         if proves:
@@ -474,7 +552,9 @@ class CapacitySearch:
         order = np.argsort(-x[: len(rows)], kind="stable")[: self.k]
         self.consider(rows[np.sort(order)])
 
-    def program(self, rows: Rows, *, single_source: bool = False) -> Optimum:
+    def program(
+        self, rows: Rows, *, single_source: bool = False, seconds: float = _SECONDS
+    ) -> Optimum:
         """The integer program of some rows, by HiGHS. Its variables: whether each row is open, then
         the share of each client that each row serves (0 or 1 if `single_source`), then shares
         unserved.
@@ -511,4 +591,4 @@ class CapacitySearch:
         unserved = [] if self.unserved_cost is None else [self.unserved_cost]
         cost = np.concatenate([self.rules.opening_cost[rows], self.costs[rows].ravel(), *unserved])
         n_whole = len(cost) if single_source else m
-        return minimized(cost, rules, n_whole, self.deadline, seconds=_SECONDS, gap=_MIP_GAP)
+        return minimized(cost, rules, n_whole, self.deadline, seconds=seconds, gap=_MIP_GAP)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.kernels.packing import knapsacks, profitable_sets
+from metricdp.kernels.packing import profitable_sets
 from metricdp.solvers.objectives.capacity_search import CapacitySearch, Rows, SiteRules
 from metricdp.solvers.objectives.instance import Floats
 from metricdp.solvers.objectives.partitioning import Partitioning
+from metricdp.solvers.objectives.site_branches import Ascent, Branch, SiteGroups
 from metricdp.solvers.stopping import Deadline
 
 _MOST_SETS = (1_000_000, 4_000_000)
@@ -38,7 +39,7 @@ class SingleSourceSearch(CapacitySearch):
         parts = [self.costs.ravel(), self.rules.opening_cost]
         parts += [] if self.unserved_cost is None else [self.unserved_cost]
         self._integral = all(bool((part == np.round(part)).all()) for part in parts)
-        self._one_size = self._sizes == 1 and self.rules.min_load == 0
+        self._partitions = self._sizes == 1 and self.rules.min_load == 0
 
     def _wants_bound(self) -> bool:
         return self.costs.size <= _MOST_BOUNDED
@@ -54,11 +55,22 @@ class SingleSourceSearch(CapacitySearch):
         super()._raise_lower(float(np.ceil(value - 1e-5)) if self._integral else value)
 
     def _solve_remaining(self, limited: bool) -> None:
-        """Set partitioning; with sizes or a least load the integer program."""
-        if not self._one_size:
+        """Set partitioning where no size or least load is asked for, then as with shares."""
+        self._most_sets, self._most_gap = _MOST_SETS[limited], np.inf
+        if self._partitions and not self.proven and self._root is not None:
+            self._raise_lower(self._partition(self._root, np.empty(0, np.int64)))
+        if not self.proven:
             super()._solve_remaining(limited)
-        elif not self.proven:
-            self._partition(_MOST_SETS[limited])
+
+    def _resolved(self, branch: Branch, groups: SiteGroups, decided: bool) -> float:
+        if decided:
+            answer = self.program(np.sort(branch.ascent.chosen), single_source=True)
+            if answer.x is not None:
+                self._consider_program(np.sort(branch.ascent.chosen), answer.x)
+            return max(branch.bound, answer.bound)
+        if not self._partitions or branch.number == 0:
+            return branch.bound
+        return self._partition(branch.ascent, groups.excluded(branch.counts))
 
     def _consider_program(self, rows: Rows, x: Floats) -> None:
         m, n = len(rows), len(self.loads)
@@ -81,7 +93,7 @@ class SingleSourceSearch(CapacitySearch):
         """Reoptimize neighboring sites with all their clients until no such part improves
         (POPMUSIC: Taillard & Voss, 2002).
         """
-        known = self._one_size and self.rows is not None
+        known = self._partitions and self.rows is not None
         for most in _PART_CLIENTS[: 1 + self.limited] if known else ():
             pending = np.full(self.k, 2 * most <= len(self.loads))
             while pending.any() and not (self.proven or self.deadline.over):
@@ -131,18 +143,18 @@ class SingleSourceSearch(CapacitySearch):
         self._record(rows, site, self._cost_of(rows, site))
         return self.upper < before - 1e-9 * abs(before)
 
-    def _partition(self, most: int) -> None:
-        """Set partitioning over all sets that a better solution can use, if they are few enough."""
-        m = len(self.costs)
-        # Worth of every site at the prices of the bound, and the least gain of a set worth listing.
-        worth, prices = np.empty(m), self._prices
-        assert prices is not None
-        knapsacks(self.costs, prices, self.loads, self._limits, 0.0, True, np.arange(m), worth)
-        fixed = np.isin(np.arange(m), self.fixed)
-        n_free = self.k - len(self.fixed)
-        last = -np.sort(-worth[~fixed])[n_free - 1] if n_free else np.inf
-        gap = self._cutoff() - self._bound
-        min_worth = np.where(fixed, worth, np.maximum(worth, last)) - gap
+    def _partition(self, ascent: Ascent, excluded: Rows) -> float:
+        """A bound by set partitioning over all sets that a better solution can use, if they are few
+        enough; only where the gap is half of one at which that did not help.
+        """
+        gap, most, prices = self._cutoff() - ascent.bound, self._most_sets, ascent.prices
+        if gap > self._most_gap / 2.0:
+            return ascent.bound
+        fixed = np.isin(np.arange(len(self.costs)), self.fixed)
+        free = ascent.chosen[~fixed[ascent.chosen]]
+        last = ascent.worth[free].min() if len(free) else np.inf
+        min_worth = np.where(fixed, ascent.worth, np.maximum(ascent.worth, last)) - gap
+        min_worth[excluded] = np.inf
         starts, site = np.empty(most + 1, np.int64), np.empty(most, np.int32)
         members, cost = np.empty(most * 20, np.int32), np.empty(most)
         count = profitable_sets(
@@ -158,7 +170,8 @@ class SingleSourceSearch(CapacitySearch):
             cost,
         )
         if count < 0:
-            return
+            self._most_gap = gap
+            return ascent.bound
         starts, members = starts[: count + 1], members[: starts[count]]
         site, cost = site[:count], cost[:count]
         # Clients may also stay unserved: sets of one client without a site.
@@ -169,11 +182,13 @@ class SingleSourceSearch(CapacitySearch):
             site = np.r_[site, np.full(len(alone), -1)].astype(np.int32)
             cost = np.r_[cost, self.unserved_cost[alone]]
         sets = (starts, members)
-        parts = Partitioning(sets, site, cost, len(self.loads), fixed, n_free, self._cutoff())
+        parts = Partitioning(sets, site, cost, len(self.loads), fixed, len(free), self._cutoff())
         answer = parts.solved(prices, self.deadline)
         if answer.sets is not None:
             self._consider_sets(answer.sets)
-        self._raise_lower(answer.bound)
+        if answer.bound < self._cutoff():
+            self._most_gap = gap
+        return max(ascent.bound, answer.bound)
 
     def _consider_sets(self, sets: list[tuple[Rows, int]]) -> None:
         """Keep this choice of sets if it is better; rows that serve nobody are arbitrary."""
@@ -194,7 +209,7 @@ class SingleSourceSearch(CapacitySearch):
 class _PartSearch(SingleSourceSearch):
     """The search of a part: it ends early, as without a time limit."""
 
-    _ends_early = True
+    _ends_early, _most_branches = True, 0
 
     def _improve_parts(self) -> None:
         """A part has no parts."""
