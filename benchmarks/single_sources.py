@@ -3,11 +3,14 @@ beside HiGHS.
 
     METRICDP_DATA=… python -m benchmarks single_sources pmedcap [SECONDS]
     python -m benchmarks single_sources blocks SECONDS N [N …]
+    python -m benchmarks single_sources clusters SECONDS SEEDS
 
 `pmedcap`: value, best known, bound and processor seconds of all 20, within so many seconds each.
 `blocks`: of a city's blocks, most of them with few people and some with many, each is a client and
 a place for a site; capacities are 10 to 30 % loose. HiGHS gets the plain integer program for at
 most `HIGHS_SECONDS`.
+`clusters`: 100 clients in one cluster more than there are sites, capacities 2 to 12 % loose: where
+sites go is a matter of how many each cluster gets.
 """
 
 from __future__ import annotations
@@ -92,7 +95,21 @@ def highs(metric: mdp.EuclideanMetric, loads: np.ndarray, k: int, room: float) -
     return None if best is None else best[0]
 
 
+def clusters(seconds: float, seeds: float) -> None:
+    """Value, gap and processor seconds of each seed's instance."""
+    for seed in range(int(seeds)):
+        rng = np.random.default_rng(seed)
+        k = int(rng.integers(3, 8))
+        middles = rng.uniform(0, 1000, (k + 1, 2))
+        places = middles[rng.integers(0, k + 1, 100)] + rng.normal(0, 80, (100, 2))
+        loads = np.maximum(np.round(rng.lognormal(3.0, 0.9, 100)), 1.0)
+        room = float(max(np.ceil(loads.sum() * rng.uniform(1.02, 1.12) / k), loads.max()))
+        plan, spent = asked(mdp.EuclideanMetric(places), k, room, loads, seconds)
+        line = f"k {k}, room {room * k / loads.sum():.2f}: {plan.value:.2f}"
+        print(f"{line}, gap {100 * plan.gap:.2f} %, {spent:.1f} s", flush=True)
+
+
 if __name__ == "__main__":
-    runs = {"pmedcap": pmedcap, "blocks": blocks}
+    runs = {"pmedcap": pmedcap, "blocks": blocks, "clusters": clusters}
     what, numbers = objectives.asked_of(__doc__, runs)
     runs[what](*numbers)

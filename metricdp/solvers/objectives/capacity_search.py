@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from heapq import heappop, heappush
 from itertools import product
 from typing import NamedTuple
@@ -393,8 +394,8 @@ class CapacitySearch:
         goal = self.upper * 1.001 if np.isfinite(self.upper) else float(costs.max(axis=0).sum())
         every, few = np.arange(m), 3 * self.k + 10
         all_ = self._sizes > 1 or few >= m or costs.size <= _ALL_ROWS
-        worth, active, stalled, best = np.empty(m), every, 0, None
-        frequency = np.zeros(m)
+        worth, active, frequency, stalled = np.empty(m), every, np.zeros(m), 0
+        best: Ascent | None = None
         # Between evaluations of all rows only the `active` ones are evaluated, for direction alone.
         for step in range(steps):
             full = all_ or step % _FULL_EVERY == 0
@@ -410,7 +411,7 @@ class CapacitySearch:
                 if not all_:
                     likely = np.argpartition(-worth, few)[:few]
                     active = np.union1d(likely, chosen)  # these satisfy all counts
-                opened = np.bincount(chosen, minlength=m)
+                opened = np.bincount(chosen, minlength=m).astype(np.float64)
                 frequency = opened if best is None else 0.95 * frequency + 0.05 * opened
                 gains = best is None or value > best.bound + 1e-6 * abs(self.upper)
                 stalled = 0 if gains else stalled + (1 if all_ else _FULL_EVERY)
@@ -506,9 +507,7 @@ class CapacitySearch:
             for counts in sides if bound < self._cutoff() else ():
                 begin = time.thread_time()
                 ascent = self._ascend(
-                    lambda worth, counts=counts: groups.chosen(worth, counts),
-                    branch.ascent.prices,
-                    _BRANCH_ASCENT,
+                    partial(groups.chosen, counts=counts), branch.ascent.prices, _BRANCH_ASCENT
                 )
                 made += 1
                 least = max(bound, ascent.bound)

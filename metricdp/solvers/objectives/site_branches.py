@@ -101,9 +101,11 @@ class SiteGroups:
         if len(likely) == 0:
             return []
         group = int(likely[self._size[likely].argmax()])
-        integral = away[group] < _INTEGRAL
-        most = int(np.round(opened[group])) - 1 if integral else int(np.floor(opened[group]))
         least, limit = counts.get(group, (0, min(int(self._size[group]), k)))
+        if away[group] >= _INTEGRAL:
+            most = int(np.floor(opened[group]))
+        else:  # on either side of what opens
+            most = max(int(np.round(opened[group])) - 1, least)
         sides = [(least, most), (most + 1, limit)]
         made = [counts | {group: side} for side in sides if side[0] <= side[1]]
         return [made_ for made_ in made if len(self.chosen(np.zeros(len(self._pairs) + 1), made_))]

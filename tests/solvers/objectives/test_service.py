@@ -129,7 +129,7 @@ def test_what_cannot_be_is_refused():
         "sizes allow 2 sites, fewer than k=3": o.Capacitated(3, few),
         "at least 4 each serve 8, and the load is 7": o.Capacitated(2, 9, minimum=4),
         "roomiest sites that may be chosen can serve 5": o.PCenter(2, capacities=few),
-        "counts with mdp.objectives.Capacitated": o.MaxCoverage(2, 3, [o.Size(2.0, cost=1.0)]),
+        "apply to mdp.objectives.Capacitated alone": o.MaxCoverage(2, 3, [o.Size(2.0, cost=1.0)]),
     }
     for words, asked in refused.items():
         refuses(words, mdp.solve, metric, asked)

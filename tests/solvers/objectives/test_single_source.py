@@ -69,7 +69,8 @@ def test_a_cut_short_bound_is_still_below(monkeypatch):
     monkeypatch.setattr(partitioning, "_FEW_SETS", 1)
     monkeypatch.setattr(partitioning, "_MOST_SETS", 0)
     monkeypatch.setattr(partitioning, "_CUT_ROUNDS", 2)
-    monkeypatch.setattr(capacity_search, "_STEPS", 30)
+    monkeypatch.setattr(capacity_search, "_ROOT_ASCENT", (30, 1.5, 20))
+    monkeypatch.setattr(SingleSourceSearch, "_most_branches", 3)
     for seed in range(8):
         costs, loads, room = instance(seed)
         made = SingleSourceSearch(costs, loads, room, 3, NONE, None, NEVER)
