@@ -108,7 +108,7 @@ def test_a_page_shows_bands_and_sites(show, tmp_path):
     assert page.troubles == [] and "Reach" in page.title()
     box = page.locator("#stage").bounding_box()
     reported = set()
-    for x, y in itertools.product(np.linspace(0.05, 0.95, 16), np.linspace(0.05, 0.95, 16)):
+    for x, y in itertools.product(np.linspace(0.05, 0.95, 25), np.linspace(0.05, 0.95, 25)):
         page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
         reported.add(page.locator("#tip").inner_text())
     assert {f"Center {i + 1} · {site}" for i, site in enumerate(plan.centers)} <= reported

@@ -118,7 +118,7 @@ def test_a_browser_draws_it(heat, show, tmp_path, options):
         "(() => { const s = document.getElementById('stage').seen();return [s.wide, s.high]; })()"
     )
     reported = set()
-    for x, y in itertools.product(np.linspace(0.1, 0.9, 13), np.linspace(0.3, 0.7, 7)):
+    for x, y in itertools.product(np.linspace(0.1, 0.9, 25), np.linspace(0.3, 0.7, 12)):
         page.mouse.move(box["x"] + x * place[0], box["y"] + y * place[1])
         reported.add(page.locator("#tip").inner_text())
     assert any(re.search(r"demand per km .* ± ", text) for text in reported)
