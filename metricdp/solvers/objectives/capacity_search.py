@@ -30,7 +30,9 @@ _STALLED, _SLICE = 2_000, 0.3
 _MOST_CHAINED = 20_000
 """With more clients than this no chains of moves are tried."""
 _FULL_EVERY, _ALL_ROWS = 5, 100_000
-"""One subgradient step in so many is over all rows; with so many costs, each is."""
+"""One subgradient step in so many is over all rows; up to so many costs each is, and branches are
+tried without a time limit too.
+"""
 _ROOT_ASCENT, _BRANCH_ASCENT = (2_000, 1.5, 20), (200, 0.7, 15)
 """Of all solutions and of a branch: subgradient steps, their first length, and steps without gain
 before it falls.
@@ -472,7 +474,8 @@ class CapacitySearch:
         on the most promising rows, which proves nothing.
         """
         rows, n = self.remaining(self.upper), max(len(self.loads), 1)
-        branches = self._sizes == 1 and self.k < len(self.costs) <= _BRANCHED
+        most = np.inf if limited else self._most_branches * (self.costs.size <= _ALL_ROWS)
+        branches = most > 0 and self._sizes == 1 and self.k < len(self.costs) <= _BRANCHED
         if len(rows) * n <= _PROGRAM_PAIRS and not self._partitions:
             seconds = min(_SHORT, self.deadline.left / 4.0) if branches else _SECONDS
             self._program(rows, seconds=seconds)
@@ -484,18 +487,18 @@ class CapacitySearch:
             known = np.empty(0, np.int64) if self.rows is None else self.rows
             self._program(np.union1d(hopeful, known), proves=False)
         if branches and not self.proven:
-            self._branch(limited)
+            self._branch(most)
 
-    def _branch(self, limited: bool) -> None:
-        """Branch and bound, the least bound first, on how many rows open in groups of them; the
-        local search goes on from what each branch opens.
+    def _branch(self, most: float) -> None:
+        """At most so many branches, the least bound first, on how many rows open in groups of them;
+        the local search goes on from what each branch opens.
         """
         assert self._root is not None
         groups = SiteGroups(self.costs)
         root = groups.root(self.k, self.fixed)
         queue = [Branch(self._root.bound, 0, root, self._root)]
         made, unresolved, rounds = 0, np.inf, 10
-        while queue and not self.deadline.over and (limited or made < self._most_branches):
+        while queue and not self.deadline.over and made < most:
             self._raise_lower(min(queue[0].bound, unresolved))
             if self.proven:
                 return
