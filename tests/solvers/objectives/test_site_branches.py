@@ -61,7 +61,7 @@ def test_branches_alone_prove_the_best(kind, all_rows, monkeypatch):
             rules = rules._replace(min_load=0.6 * float(loads.sum()) / 3)
         search = SingleSourceSearch if single else CapacitySearch
         asked = costs, loads, room, 3, NONE, unserved
-        made = search(*asked, Deadline(9.0), rules=rules)
+        made = search(*asked, Deadline(60.0), rules=rules)
         made.run(np.arange(3))
         choices = combinations(range(len(room)), 3)
         best = (
