@@ -40,8 +40,8 @@ before it falls.
 _BRANCHED, _BRANCHES = 3_000, 40
 """Most rows that are grouped for branches; branches without a time limit."""
 _SHORT = 5.0
-"""Seconds of HiGHS before branches: some programs of 100 sites it solves in one, where branches
-leave a gap of .1 % after 20.
+"""Seconds of HiGHS before branches with a time limit: some programs of 100 sites it solves in one,
+where branches leave a gap of .1 % after 20.
 """
 _TRY_EVERY = 50
 """Subgradient steps after which the rows that the relaxation opens are tried as sites."""
@@ -470,18 +470,17 @@ class CapacitySearch:
         return np.r_[required, likely].astype(np.int64)
 
     def _solve_remaining(self, limited: bool) -> None:
-        """HiGHS on the rows left if they are few, then branch and bound; with several sizes HiGHS
-        on the most promising rows, which proves nothing.
+        """HiGHS on the rows left, or on the most promising ones, which proves nothing; then branch
+        and bound.
         """
         rows, n = self.remaining(self.upper), max(len(self.loads), 1)
         most = np.inf if limited else self._most_branches * (self.costs.size <= _ALL_ROWS)
         branches = most > 0 and self._sizes == 1 and self.k < len(self.costs) <= _BRANCHED
+        promising = not (self.single_source or (branches and limited))
         if len(rows) * n <= _PROGRAM_PAIRS and not self._partitions:
-            seconds = min(_SHORT, self.deadline.left / 4.0) if branches else _SECONDS
-            self._program(rows, seconds=seconds)
-        elif (
-            not (branches or self.single_source) and _LEAST_MULTIPLE * self.k * n <= _PROGRAM_PAIRS
-        ):
+            short = min(_SHORT, self.deadline.left / 4.0)
+            self._program(rows, seconds=short if branches and limited else _SECONDS)
+        elif promising and _LEAST_MULTIPLE * self.k * n <= _PROGRAM_PAIRS:
             fit = _PROGRAM_PAIRS // n
             hopeful = rows[np.argsort(self._bound_with[rows], kind="stable")[:fit]]
             known = np.empty(0, np.int64) if self.rows is None else self.rows
