@@ -539,14 +539,17 @@ class CapacitySearch:
             self.consider(branch.ascent.chosen)
         return np.inf if decided else branch.bound
 
-    def _program(self, rows: Rows, proves: bool = True, seconds: float = _SECONDS) -> None:
-        """HiGHS on some rows; `proves`: whether nothing outside of them can be better."""
+    def _program(self, rows: Rows, proves: bool = True, seconds: float = _SECONDS) -> float:
+        """HiGHS on some rows; returns its bound. `proves`: whether nothing outside of them can be
+        better.
+        """
         answer = self.program(rows, single_source=self.single_source, seconds=seconds)
         if answer.x is not None:
             self._consider_program(rows, answer.x)
         if proves:
             self._raise_lower(min(answer.bound, self.upper))
             self._settled = answer.proven
+        return answer.bound
 
     def _consider_program(self, rows: Rows, x: Floats) -> None:
         """Keep the rows of a program's solution if they are better."""

@@ -64,10 +64,8 @@ class SingleSourceSearch(CapacitySearch):
 
     def _resolved(self, branch: Branch, groups: SiteGroups, decided: bool) -> float:
         if decided:
-            answer = self.program(np.sort(branch.ascent.chosen), single_source=True)
-            if answer.x is not None:
-                self._consider_program(np.sort(branch.ascent.chosen), answer.x)
-            return max(branch.bound, answer.bound)
+            bound = self._program(np.sort(branch.ascent.chosen), proves=False)
+            return max(branch.bound, bound)
         if not self._partitions or branch.number == 0:
             return branch.bound
         return self._partition(branch.ascent, groups.excluded(branch.counts))
