@@ -244,19 +244,30 @@ def reduced_costs(
     more of them. Cuts are skipped where the sum without them reaches `ceilings`.
     """
     starts, members = sets
-    inside = np.zeros(len(duals), np.bool_)
+    # The binding cuts of each client.
+    first = np.zeros(len(duals) + 1, np.int64)
+    binding = np.flatnonzero(cut_duals > 0.0)
+    for j in triples[binding].ravel():
+        first[j + 1] += 1
+    first = first.cumsum()
+    cuts, end = np.empty(first[-1], np.int64), first.copy()
+    for t in binding:
+        for j in triples[t]:
+            cuts[end[j]] = t
+            end[j] += 1
+    # seen[t]: 2 s + 1 where set s holds one client of cut t so far, 2 s + 2 where it holds more.
+    seen = np.zeros(len(triples), np.int64)
     for s in range(len(cost)):
         mine = members[starts[s] : starts[s + 1]]
         total = cost[s]
         for j in mine:
             total -= duals[j]
         if total < ceilings[s]:
-            inside[mine] = True
-            for t in range(len(triples)):
-                a, b, c = triples[t]
-                if cut_duals[t] > 0.0 and int(inside[a]) + int(inside[b]) + int(inside[c]) >= 2:
-                    total += cut_duals[t]
-            inside[mine] = False
+            for j in mine:
+                for t in cuts[first[j] : first[j + 1]]:
+                    if seen[t] == 2 * s + 1:
+                        total += cut_duals[t]
+                    seen[t] = 2 * s + 1 if seen[t] <= 2 * s else 2 * s + 2
         reduced[s] = total
 
 

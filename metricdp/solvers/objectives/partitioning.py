@@ -21,9 +21,10 @@ from metricdp.solvers.stopping import Deadline
 
 _FEW_SETS = 1_200
 """HiGHS chooses among so few sets without more cuts."""
-_NEAREST_SETS, _GAP_LEFT = 100_000, 0.1
-"""Sets of least excess among which columns are priced; part of the gap at which pricing stops: a
-larger one means more rounds of cuts and fewer linear programs (8, 14 and 20 of pmedcap1).
+_NEAREST_SETS, _COLUMNS, _GAP_LEFT = 100_000, 20, 0.2
+"""Sets of least excess among which columns are priced at first; columns for each client that a
+linear program starts with, and that join it at once; part of the gap at which pricing stops: larger
+ones mean larger linear programs, but fewer (8, 14 and 20 of pmedcap1).
 """
 _CUT_ROUNDS, _CUTS_A_ROUND, _MIN_VIOLATION = 60, 60, 0.02
 """Rounds of cuts; most cuts that one adds, and least violation of each."""
@@ -74,11 +75,11 @@ class Partitioning:
         """Relaxation, reduced-cost fixing and cuts in turn until few sets are left; then HiGHS."""
         cut_duals = np.empty(0)
         self._fix_by_reduced_costs(duals, cut_duals)
-        stalled, tolerance = 0, _GAP_LEFT
+        stalled, tolerance, nearest = 0, _GAP_LEFT, _NEAREST_SETS
         for _ in range(_CUT_ROUNDS):
             if self.bound >= self.cutoff or len(self.site) <= _FEW_SETS or deadline.over:
                 break
-            before, part = self.bound, self._nearest_sets()
+            before, part = self.bound, self._nearest_sets(nearest)
             x, columns, duals, cut_duals = part._relaxation(duals, cut_duals, tolerance, deadline)
             integral, x = _integral(x, len(columns)), x[: len(columns)]
             new = part._violated_cuts(x, part._incidence(columns).toarray())
@@ -91,6 +92,9 @@ class Partitioning:
                     max(self.bound, min(self.cutoff, cost)) if proven else self.bound, sets
                 )
             stalled = stalled + 1 if self.bound < before + _MIN_GAIN * abs(self.bound) else 0
+            if stalled and part.bound > self.bound:
+                # Sets beyond those of the part hold the bound down.
+                nearest, stalled = 2 * nearest, 0
             if stalled > 1 or (part is self and len(new) == 0 and tolerance == 0.0):
                 break
             tolerance = _GAP_LEFT if len(new) else 0.0
@@ -102,11 +106,11 @@ class Partitioning:
             return self._solved_exactly(deadline)
         return Answer(self.bound, None)
 
-    def _nearest_sets(self) -> Partitioning:
-        """The same problem on the sets of least excess alone, where there are many sets."""
-        if len(self.site) <= _NEAREST_SETS:
+    def _nearest_sets(self, most: int) -> Partitioning:
+        """The same problem on so many sets of least excess alone, where there are more."""
+        if len(self.site) <= most:
             return self
-        near = np.sort(np.argpartition(self.excess, _NEAREST_SETS)[:_NEAREST_SETS])
+        near = np.sort(np.argpartition(self.excess, most)[:most])
         part = replace(
             self, sets=subsets_of(self.sets, near), site=self.site[near], cost=self.cost[near]
         )
@@ -178,7 +182,8 @@ class Partitioning:
         top = 2.0 * float(np.abs(duals).sum())
         own, unit = eye_array(self.n_clients), scale_of(np.append(self.cost, top))
         self.in_program[:] = False
-        self.in_program[np.argsort(self.excess, kind="stable")[: 10 * self.n_clients]] = True
+        most = _COLUMNS * self.n_clients
+        self.in_program[np.argsort(self.excess, kind="stable")[:most]] = True
         first = best = self._fix_by_reduced_costs(duals, cut_duals)
         while best < self.cutoff and not deadline.over:
             columns = np.flatnonzero(self.in_program)
@@ -190,7 +195,7 @@ class Partitioning:
                 A_eq=hstack([incidence, own], format="csc"),
                 b_eq=np.ones(self.n_clients),
                 method="highs-ds",
-                options={"time_limit": max(min(_SECONDS, deadline.left), 0.01)},
+                options={"presolve": False, "time_limit": max(min(_SECONDS, deadline.left), 0.01)},
             )
             if answer.status != 0:
                 break
@@ -210,9 +215,7 @@ class Partitioning:
             new = np.flatnonzero(reduced < -1e-9 * top)
             if len(new) == 0:
                 return answer.x, columns, lp_duals, lp_cut_duals
-            self.in_program[new[np.argsort(reduced[new], kind="stable")[: 5 * self.n_clients]]] = (
-                True
-            )
+            self.in_program[new[np.argsort(reduced[new], kind="stable")[:most]]] = True
             smoothed = (duals + lp_duals) / 2.0, (cut_duals + lp_cut_duals) / 2.0
             value = self._fix_by_reduced_costs(*smoothed)
             if value > best:
