@@ -141,8 +141,41 @@ def solve(
     are not a power of the distances along edges. Figures in ``benchmarks/graph_solver.md`` and
     ``benchmarks/medoids.md``.
     """
-    n = len(metric)
     weights, demand, allowed, fixed = places(metric, weights, candidates, opened)
+    first = _checked_first(k, allowed, fixed, first)
+    # With no choice left no search is needed.
+    if k in (len(allowed), len(fixed)):
+        everything = opened_first(fixed, allowed)[:k]
+        return Found(everything, _cost(metric, weights, everything, power))
+    rough = starts is not None and len(metric) > LARGE and terms is None
+    problem = _Problem(
+        metric,
+        weights,
+        k,
+        power,
+        allowed,
+        np.random.default_rng(seed),
+        opened=fixed,
+        deadline=Deadline(time_limit),
+        effort=share * (_EFFORT if rough else 1.0),
+        first=first,
+        terms=terms,
+    )
+    largest = WHOLE_BLOCK if share == 1 else min(_ROUGH_BLOCK, WHOLE_BLOCK)
+    with problem.deadline:
+        if metric.held or len(allowed) * len(demand) <= largest:
+            return _solve_on_block(problem, demand, starts)
+        if metric.network is not None:
+            search: GraphSearch | RowSearch = _solve_on_network(problem, metric.network, starts)
+        elif k * k >= _LISTS * len(demand) and (found := _solve_on_lists(problem, starts)):
+            return found
+        else:
+            search = _solve_on_points(problem, starts)
+        return Found(search.centers, search.cost)
+
+
+def _checked_first(k: int, allowed: Ints, fixed: Ints, first: Ints | None) -> Ints | None:
+    """The initial centers, the opened facilities first; refuses a k or centers that cannot be."""
     if not 1 <= k <= len(allowed):
         raise InputError(
             f"k must be between 1 and the number of candidate centers, {len(allowed):,}; got {k}"
@@ -151,70 +184,43 @@ def solve(
         raise InputError(
             f"k must be at least the number of opened facilities, {len(fixed):,}; got {k}"
         )
-    if first is not None:
-        given = np.unique(first)
-        if len(given) != k or not np.isin(given, allowed).all() or not np.isin(fixed, given).all():
-            raise InputError(
-                "first must be k distinct candidates, the opened facilities among them"
-            )
-        first = opened_first(fixed, given)
-    rng = np.random.default_rng(seed)
-    # With no choice left no search is needed.
-    if k in (len(allowed), len(fixed)):
-        everything = opened_first(fixed, allowed)[:k]
-        return Found(everything, _cost(metric, weights, everything, power))
-    deadline = Deadline(time_limit)
-    # Few enough pairs: search on a block of all costs.
-    largest = WHOLE_BLOCK if share == 1 else min(_ROUGH_BLOCK, WHOLE_BLOCK)
-    if metric.held or len(allowed) * len(demand) <= largest:
-        size = len(allowed) * len(demand)
-        many_centers = k - len(fixed) >= _MANY_CENTERS and _CHAINED_BLOCK <= size <= WHOLE_BLOCK
-        chained = starts is None and many_centers and bool((weights >= 0).all())
-        with deadline:
-            block = costs_between(metric, allowed, demand, power)
-            rows, cost = block_search(
-                block,
-                weights[demand],
-                k,
-                rng,
-                starts=_CHAINED_STARTS if chained else starts,
-                opened=np.searchsorted(allowed, fixed),
-                deadline=deadline,
-                first_start=None if first is None else np.searchsorted(allowed, first),
-            )
-            if chained:
-                rows, cost = thorough_search(
-                    BlockCosts(block, weights[demand], deadline),
-                    k,
-                    rng,
-                    first=rows,
-                    opened=np.searchsorted(allowed, fixed),
-                    deadline=deadline,
-                    rounds=1,
-                )
-        return Found(allowed[rows], cost)
-    # Otherwise along edges, on lists from a k-d tree, or by rows of distances.
-    problem = _Problem(
-        metric,
-        weights,
-        k,
-        power,
-        allowed,
-        rng,
-        opened=fixed,
-        deadline=deadline,
-        effort=share * (_EFFORT if starts is not None and n > LARGE and terms is None else 1.0),
-        first=first,
-        terms=terms,
+    if first is None:
+        return None
+    given = np.unique(first)
+    if len(given) != k or not np.isin(given, allowed).all() or not np.isin(fixed, given).all():
+        raise InputError("first must be k distinct candidates, the opened facilities among them")
+    return opened_first(fixed, given)
+
+
+def _solve_on_block(problem: _Problem, demand: Ints, starts: int | None) -> Found:
+    """Local search on the block of all costs, with many centers also chains of kicks."""
+    allowed, weights, fixed = problem.allowed, problem.weights, problem.opened
+    size = len(allowed) * len(demand)
+    many_centers = problem.k - len(fixed) >= _MANY_CENTERS
+    chained = starts is None and many_centers and _CHAINED_BLOCK <= size <= WHOLE_BLOCK
+    chained = chained and bool((weights >= 0).all())
+    block = costs_between(problem.metric, allowed, demand, problem.power)
+    rows, cost = block_search(
+        block,
+        weights[demand],
+        problem.k,
+        problem.rng,
+        starts=_CHAINED_STARTS if chained else starts,
+        opened=np.searchsorted(allowed, fixed),
+        deadline=problem.deadline,
+        first_start=None if problem.first is None else np.searchsorted(allowed, problem.first),
     )
-    with deadline:
-        if metric.network is not None:
-            search: GraphSearch | RowSearch = _solve_on_network(problem, metric.network, starts)
-        elif k * k >= _LISTS * len(demand) and (found := _solve_on_lists(problem, starts)):
-            return found
-        else:
-            search = _solve_on_points(problem, starts)
-        return Found(search.centers, search.cost)
+    if chained:
+        rows, cost = thorough_search(
+            BlockCosts(block, weights[demand], problem.deadline),
+            problem.k,
+            problem.rng,
+            first=rows,
+            opened=np.searchsorted(allowed, fixed),
+            deadline=problem.deadline,
+            rounds=1,
+        )
+    return Found(allowed[rows], cost)
 
 
 _matrices = IdentityCache()
