@@ -476,20 +476,13 @@ def plan(
     usual = EPSILONS if allowed is None else LADDER
     budgets = checked_epsilons(usual if epsilons is None else epsilons)
     recipe = expecting(answering(method, checked_universe(universe)), universe, expected)
+    shapes = _checked_shapes(shapes)
     n = count(records, "records", 1, MOST)
     m = count(max_contributions, "max_contributions", 1, MOST)
     often = 3 if allowed is None else REPEATS
     rounds = count(often if repeats is None else repeats, "repeats", 1, MOST)
     seed = coins(seed, rng)
     power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
-    if not shapes or not all(
-        isinstance(s, Shape) and s.spots >= 0 and 0 < s.share <= 1 and 0 <= s.heavy <= 1
-        for s in shapes
-    ):
-        raise InputError(
-            "shapes must be at least one Shape(name, spots, share), with a share above 0 and at "
-            "most 1"
-        )
     weights = getattr(recipe, "expected", None)
     known = {} if weights is None else {"expected": weights}
     world = _WORLDS[universe.kind](universe, k, power, seed, **known)
@@ -500,48 +493,34 @@ def plan(
     cost = np.full((len(budgets), *size), np.nan)
     noiseless, blind = np.full((2, *size), np.nan)
     reference = np.full(size[:2], np.nan)
-    shown_shape = len(shapes) // 2
-    example_centers = blind_centers = None
-    example: list[Result] = []
+    shown = len(shapes) // 2
+    blind_centers = world.blind()
+    example: _Demand | None = None
     total = len(shapes) * rounds * (len(budgets) + 1)
     steps = progress(total=total, label="simulating", unit="run")
-
-    def costs(made: Any, where: Ints, centers: Centers) -> Floats:
-        return np.bincount(where, world.costs(made, centers), size[2]).astype(np.float64)
-
-    for done, (r, s) in enumerate(_schedule(rounds, len(shapes), shown_shape)):
+    for done, (r, s) in enumerate(_schedule(rounds, len(shapes), shown)):
         spent = time.monotonic() - start
-        # stop if the next demand would end after the limit, at the mean time so far
+        # Stop if the next demand would end after the limit, at the mean time so far.
         if limit is not None and done and spent * (done + 1) / done > limit:
             break
         made: Any = world.draw(shapes[s], n, np.random.default_rng([seed, s, r]))
         where = np.zeros(n, np.int64) if areas is None else areas.label(made)
-        found = [world.search(made)]
-        best = float(costs(made, where, found[0]).sum())
-        demand = world.demand(made, m)
+        one = _Demand(world, made, where, size[2])
         steps.update()
+        private = world.demand(made, m)
         for i, epsilon in enumerate(budgets):
             ledger = Ledger(epsilon, delta, neighboring)
-            result, _ = private_answer(recipe, demand, ledger, (epsilon, delta), world.question)
-            found.append(result.centers)
-            cost[i, s, r] = costs(made, where, result.centers)
-            total_cost = float(cost[i, s, r].sum())
-            best = min(best, total_cost)
+            result, _ = private_answer(recipe, private, ledger, (epsilon, delta), world.question)
+            cost[i, s, r], excess = one.tried(result)
             if watch is not None:
-                watch(shapes[s].name, epsilon, float(_excess(total_cost, best)))
-            if (s, r) == (shown_shape, 0):
-                example.append(replace(result, universe=universe, power=power))
+                watch(shapes[s].name, epsilon, excess)
             steps.update()
-        # compare with the best centers known: the union of all that were found, searched once more
-        refined = world.refined(made, found)
-        noiseless[s, r] = costs(made, where, refined)
-        reference[s, r] = min(best, float(noiseless[s, r].sum()))
-        if (s, r) == (shown_shape, 0):
-            example_centers = refined
-        if blind_centers is None:
-            blind_centers = world.blind()
-        blind[s, r] = costs(made, where, blind_centers)
+        noiseless[s, r] = one.refined()
+        reference[s, r] = one.best
+        blind[s, r] = one.costs(blind_centers)
+        example = example or one
     steps.close()
+    assert example is not None, "one demand is always tried"
     return Plan(
         universe,
         n,
@@ -555,12 +534,59 @@ def plan(
         cost.sum(axis=-1),
         reference,
         blind.sum(axis=-1),
-        tuple(example),
-        example_centers,
-        shapes[shown_shape].name,
+        tuple(replace(result, universe=universe, power=power) for result in example.results),
+        example.centers[0],
+        shapes[shown].name,
         allowed,
         None if areas is None else AreaCosts(areas.names, cost, noiseless),
     )
+
+
+class _Demand:
+    """One synthetic demand: the centers found for it (`centers`, first those without noise), and
+    the least cost of any of them (`best`).
+
+    `where` (n_records,): the area of each record, of `n_areas`.
+    """
+
+    def __init__(self, world: Any, made: Any, where: Ints, n_areas: int) -> None:
+        self.world, self.made, self.where, self.n_areas = world, made, where, n_areas
+        self.results: list[Result] = []
+        self.centers: list[Any] = [world.search(made)]
+        self.best = float(self.costs(self.centers[0]).sum())
+
+    def costs(self, centers: Centers) -> Floats:
+        """Exact costs by area, (n_areas,)."""
+        cost = self.world.costs(self.made, centers)
+        return np.bincount(self.where, cost, self.n_areas).astype(np.float64)
+
+    def tried(self, result: Result) -> tuple[Floats, float]:
+        """Costs by area of these private centers, and their excess over the best so far."""
+        self.results.append(result)
+        self.centers.append(result.centers)
+        cost = self.costs(result.centers)
+        total = float(cost.sum())
+        self.best = min(self.best, total)
+        return cost, float(_excess(total, self.best))
+
+    def refined(self) -> Floats:
+        """Costs by area of the best centers known: the union of all, searched once more."""
+        self.centers[0] = self.world.refined(self.made, self.centers)
+        cost = self.costs(self.centers[0])
+        self.best = min(self.best, float(cost.sum()))
+        return cost
+
+
+def _checked_shapes(shapes: Sequence[Shape]) -> Sequence[Shape]:
+    if not shapes or not all(
+        isinstance(s, Shape) and s.spots >= 0 and 0 < s.share <= 1 and 0 <= s.heavy <= 1
+        for s in shapes
+    ):
+        raise InputError(
+            "shapes must be at least one Shape(name, spots, share), with a share above 0 and at "
+            "most 1"
+        )
+    return shapes
 
 
 def _schedule(rounds: int, n_shapes: int, first: int) -> list[tuple[int, int]]:
@@ -600,7 +626,8 @@ def _finite(value: float) -> float | None:
 
 def _excess(cost: Floats | float, reference: Floats | float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(reference > 0, cost / reference - 1, np.where(cost > 0, np.inf, 0.0))
+        ratio = np.divide(cost, reference)
+        return np.where(reference > 0, ratio - 1, np.where(cost > 0, np.inf, 0.0))
 
 
 _WORLDS: dict[Kind, Callable[..., FiniteWorld | BoxWorld]] = {
