@@ -39,14 +39,15 @@ BROKEN_PIPE = 141
 
 _EPILOG = """\
 first steps:
-  metricdp demo                     the main job on a real road network
-  metricdp cluster roads.csv -k 20  cluster the public graph itself
+  metricdp demo                     try it on a real road network
+  metricdp cluster roads.csv -k 20  cluster the public graph itself, without privacy
 
   20 centers for private locations, and a map page:
   metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1 --map map.html
 
-The result is JSON on stdout; notes, warnings and errors go to stderr. Bad input: one line and
-exit status 2; privacy budget exhausted: 3."""
+Results go to stdout: a table on a terminal, else JSON. Notes, warnings and errors go to stderr.
+The exit status is 2 for bad input and 3 if the privacy budget does not suffice; one line then
+says why."""
 
 
 def main(argv: Sequence[str] | None = None, parsers: Callable[[], Parser] | None = None) -> int:
@@ -122,8 +123,8 @@ def build_parser() -> Parser:
     """Return the parser of all commands."""
     parser = Parser(
         prog="metricdp",
-        description="Clustering in metric spaces under differential privacy: the space is "
-        "public, who is in it is not.",
+        description="Choose k centers for demand in a public metric space, such as a road network. "
+        "The demand may be private: results are then differentially private.",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action=ShowVersion, help="show the version and exit")
