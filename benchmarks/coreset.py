@@ -27,7 +27,7 @@ import metricdp as mdp
 from benchmarks.methods.printed_coreset import PrintedCoreset
 from benchmarks.sets.point_sets import pickups
 from metricdp.kernels.points import nearest_centers
-from metricdp.solvers.lloyd import lloyd, settled
+from metricdp.solvers.lloyd import converged, lloyd
 
 SPACE = mdp.EuclideanSpace([0, 0], [1, 1])
 DELTA = "1/1000000"
@@ -41,9 +41,9 @@ def cost(points: Points, centers: Points, weights: Points | None = None) -> floa
 
 
 def public_means(points: Points, k: int, starts: int = 8) -> Points:
-    """k-means without privacy: several starts on a sample, the best one settled on all records."""
+    """k-means without privacy: the best of several starts on a sample, improved on all records."""
     sample = points[:100_000]
-    return settled(
+    return converged(
         points, np.ones(len(points)), lloyd(sample, np.ones(len(sample)), k, starts=starts, seed=1)
     )
 

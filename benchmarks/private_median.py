@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 
 import metricdp as mdp
 from benchmarks.methods.rings import ring_median
-from metricdp.solvers.lloyd import settled
+from metricdp.solvers.lloyd import converged
 
 Points = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def cloud(n: int, d: int, seed: int, outliers: float) -> Points:
 def best_median(points: Points) -> Points:
     """The 1-median by Weiszfeld's steps."""
     start = np.median(points, axis=0)[None]
-    return settled(points, np.ones(len(points)), start, power=1, smooth=1e-7, steps=300)
+    return converged(points, np.ones(len(points)), start, power=1, smooth=1e-7, steps=300)
 
 
 def objective_perturbation(

@@ -29,7 +29,7 @@ from benchmarks.methods.several_trees import SeveralTrees
 from benchmarks.sets.point_sets import POINT_SETS
 from metricdp.metrics import EuclideanMetric
 from metricdp.solvers.kmedian import solve
-from metricdp.solvers.lloyd import settled
+from metricdp.solvers.lloyd import converged
 
 DEFAULT_SETS = (
     "gm-d2-k8",
@@ -69,7 +69,7 @@ def reference(points: np.ndarray, k: int, power: int) -> float:
     return min(
         cost(
             points,
-            settled(points, ones, start, power=1, smooth=1e-3 * np.ptp(points), steps=200),
+            converged(points, ones, start, power=1, smooth=1e-3 * np.ptp(points), steps=200),
             1,
         )
         for start in starts

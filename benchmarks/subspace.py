@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import metricdp as mdp
 from benchmarks.frame.costs import cost
 from benchmarks.sets.point_sets import gaussian_mixture
-from metricdp.solvers.lloyd import settled
+from metricdp.solvers.lloyd import converged
 
 DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data")) / "points"
 Points = NDArray[np.float64]
@@ -95,7 +95,7 @@ def measured(
     if 1 in powers:
         best[1] = cost(
             points,
-            settled(points, np.ones(len(points)), fitted.cluster_centers_, power=1, steps=20),
+            converged(points, np.ones(len(points)), fitted.cluster_centers_, power=1, steps=20),
             1,
         )
     mean = cost(points, points.mean(axis=0)[None], 2) / best[2]

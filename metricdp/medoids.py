@@ -68,7 +68,7 @@ class _Asked(RowMetric):
 class _Matrix(RowMetric):
     """A matrix, perhaps not symmetric: row i has the costs of serving row i."""
 
-    held = True
+    in_memory = True
 
     def __init__(self, matrix: Floats) -> None:
         if matrix.shape[0] != matrix.shape[1]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels.points import nearest_centers
-from metricdp.solvers.lloyd import seeding, settled
+from metricdp.solvers.lloyd import converged, seeding
 
 Points = NDArray[np.float64]
 SMOOTH = 1e-3
@@ -21,7 +21,7 @@ def cost(points: Points, centers: Points, power: int) -> float:
 def improved(points: Points, centers: Points, power: int, steps: int) -> Points:
     """Centers after so many of Lloyd's (Weiszfeld's) steps without privacy."""
     smooth = SMOOTH * float(np.ptp(points, axis=0).max())
-    return settled(points, np.ones(len(points)), centers, power=power, smooth=smooth, steps=steps)
+    return converged(points, np.ones(len(points)), centers, power=power, smooth=smooth, steps=steps)
 
 
 def best_known(

@@ -22,7 +22,7 @@ from metricdp.methods.shares import Terms
 
 def initial(release: Release, question: Question) -> Ints:
     """Centers (k,) by the paper's choice of subtrees, on consistent estimates."""
-    estimate, settled = release.counts.settled()
+    estimate, above = release.counts.above_noise()
     return hst_init(
         release.counts.tree,
         estimate,
@@ -30,7 +30,7 @@ def initial(release: Release, question: Question) -> Ints:
         power=question.power,
         candidates=question.candidates,
         opened=question.opened,
-        known=settled,
+        known=above,
     )
 
 

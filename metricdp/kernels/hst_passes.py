@@ -56,30 +56,30 @@ def consistent_counts(
 
 
 @njit(cache=True, nogil=True)
-def settled_counts(
+def counts_above_noise(
     parent: NDArray, estimate: NDArray, floor: NDArray, size: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Estimates above the noise, and even spreading below: a node is settled if its parent is and
+    """Estimates above the noise, and even spreading below: a node is above it if its parent is and
     its estimate exceeds `floor`.
 
-    Returns counts, where the rest of a settled node is distributed over its other children by
-    `size`, and which nodes are settled. O(n_nodes).
+    Returns counts, where the rest of a node above it is distributed over its other children by
+    `size`, and which nodes are above it. O(n_nodes).
     """
     n = len(parent)
     counts = estimate.copy()
-    settled = np.zeros(n, np.bool_)
+    above = np.zeros(n, np.bool_)
     inside = np.zeros(n)
     others = np.zeros(n)
-    settled[0] = True
+    above[0] = True
     for v in range(1, n):
         p = parent[v]
-        if settled[p] and estimate[v] > floor[v]:
-            settled[v] = True
+        if above[p] and estimate[v] > floor[v]:
+            above[v] = True
             inside[p] += estimate[v]
         else:
             others[p] += size[v]
     for v in range(1, n):
         p = parent[v]
-        if not settled[v]:
+        if not above[v]:
             counts[v] = (counts[p] - inside[p]) * size[v] / others[p]
-    return counts, settled
+    return counts, above

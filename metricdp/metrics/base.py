@@ -73,8 +73,9 @@ class Metric(Finite):
     measured_in : str or None
         Unit of distances, such as ``"m"`` or ``"s"``, where it is known; callers may set it. Limits
         such as ``"10 min"`` need it.
-    held : bool
-        Whether all rows are in memory: a block of all costs then takes no more than its memory.
+    in_memory : bool
+        Whether all rows of distances are in memory already. Solvers then work on a matrix of all
+        costs, whatever its size.
     directed : bool
         Whether costs depend on the direction: rows differ from columns.
 
@@ -102,7 +103,7 @@ class Metric(Finite):
     lattice: Lattice | None = None
     vectors: Vectors | None = None
     measured_in: str | None = None
-    held: bool = False
+    in_memory: bool = False
     directed: bool = False
 
     @property
@@ -281,7 +282,7 @@ class Metric(Finite):
         """Closed balls of a radius, in grid steps, around candidates (positions)."""
         return RowBalls(self, steps, candidates)
 
-    def twins(self, positions: Ints) -> Ints:
+    def duplicates(self, positions: Ints) -> Ints:
         """A group number for each position, equal for points at distance 0 (duplicates)."""
         equal = self.distance_rows(positions, positions) == 0
         return equal.argmax(axis=1)

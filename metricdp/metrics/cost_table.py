@@ -82,7 +82,7 @@ class CostTable(RowCosts):
     (['B'], ['A'])
     """
 
-    held = True
+    in_memory = True
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ class CostedMetric(RowCosts):
         self.ids, self.name = travel.ids, f"{travel.name} with costs"
         self.coordinates, self.coordinate_system = travel.coordinates, travel.coordinate_system
         self.graph, self.measured_in = travel.graph, travel.measured_in
-        self.held, self.grid_error = travel.held, travel.grid_error
+        self.in_memory, self.grid_error = travel.in_memory, travel.grid_error
         self._largest = checked_extent(
             travel.diameter_bound() + float(self._entry.max()) + float(self._access.max())
         )

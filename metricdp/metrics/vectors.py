@@ -81,7 +81,7 @@ class VectorMetric(RowMetric):
         """A map to the nearest point in this metric."""
         return Snapper(self.points, self._minkowski)
 
-    def twins(self, positions: Ints) -> Ints:
+    def duplicates(self, positions: Ints) -> Ints:
         """Groups of equal coordinates, by sorting."""
         there = self.points[positions] + 0.0  # -0.0 is 0.0
         return np.unique(there, axis=0, return_inverse=True)[1].ravel()

@@ -94,8 +94,8 @@ def recipe_options(recipe: Any) -> dict[str, dict[str, Any]]:
     options = {}
     for field in fields(recipe):
         value = getattr(recipe, field.name)
-        usual = field.default if field.default_factory is MISSING else field.default_factory()
-        options[field.name] = {"value": _plain(value), "default": _plain(value) == _plain(usual)}
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        options[field.name] = {"value": _plain(value), "default": _plain(value) == _plain(default)}
     return options
 
 

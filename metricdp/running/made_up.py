@@ -22,7 +22,7 @@ from metricdp.options import Centers
 from metricdp.privacy import PrivateDemand
 from metricdp.solvers.effort import ROUGH, ROUGH_SHARE
 from metricdp.solvers.kmedian import solve
-from metricdp.solvers.lloyd import lloyd, settled
+from metricdp.solvers.lloyd import converged, lloyd
 
 _SEARCHED = 5_000
 """Sample size of the starts of a search without noise in a box: speed against quality."""
@@ -68,7 +68,7 @@ def searched(points: Floats, k: int, power: int, seed: int) -> Floats:
     found = lloyd(sample, weights, k, power=power, seed=seed, starts=min(starts_for(k), 8))
     if len(sample) == len(points):
         return found
-    return settled(points, np.ones(len(points)), found, power=power, steps=10)
+    return converged(points, np.ones(len(points)), found, power=power, steps=10)
 
 
 class FiniteWorld:

@@ -48,7 +48,7 @@ EPSILONS = ("0.1", "0.5", "1", "2")
 """Default budgets of a plan without a target."""
 MOST = 2**31 - 1
 """Largest number of records, of records of one user, and of repeats."""
-USUAL = 0.9
+NINE_IN_TEN = 0.9
 """Quantile reported as "9 in 10"."""
 
 
@@ -616,7 +616,7 @@ def checked_epsilons(epsilons: Iterable[Any]) -> tuple[Fraction, ...]:
 
 def _quantiles(excess: Floats) -> tuple[float, float]:
     """The median and the 0.9-quantile."""
-    median, high = np.quantile(excess, (0.5, USUAL), method="higher")
+    median, high = np.quantile(excess, (0.5, NINE_IN_TEN), method="higher")
     return float(median), float(high)
 
 

@@ -55,7 +55,7 @@ from metricdp.unique import Unique
 
 PARTS = 128
 """Parts of the partition without a `records_hint`: more parts add noise, fewer lose detail."""
-SETTLED, ALARM = 0.01, 0.05
+MIN_GAIN, ALARM = 0.01, 0.05
 """Relative excess cost up to which former centers stay, and above which an alarm is raised."""
 
 
@@ -528,7 +528,7 @@ class Stream(Unique):
 
         least = cost(unlimited)
         found = before
-        if cost(found) > (1 + SETTLED) * least:
+        if cost(found) > (1 + MIN_GAIN) * least:
             # give up first the centers whose removal costs least, as few as suffice
             without = [cost([c for c in before if c != removed]) for removed in before]
             order = [before[i] for i in np.argsort(without, kind="stable")]
@@ -536,7 +536,7 @@ class Stream(Unique):
                 stay = [metric.sites[c] for c in before if c not in order[:moves]]
                 answer = release.k_median(k=k, opened=stay, seed=self._seed)
                 found = metric.site_positions(answer.centers).tolist()
-                if cost(found) <= (1 + SETTLED) * least:
+                if cost(found) <= (1 + MIN_GAIN) * least:
                     break
         return found, cost(found) > (1 + ALARM) * least
 

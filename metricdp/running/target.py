@@ -22,7 +22,7 @@ REPEATS = 6
 """Synthetic demands of each shape. With 3, a sixth of 200 plans gave too small an epsilon, with 6
 a thirtieth, at twice the time.
 """
-USUAL = 0.9
+NINE_IN_TEN = 0.9
 """Share of runs that must stay within the target."""
 CERTAIN = 0.95
 """Share of bootstrap resamples for which the reported epsilon suffices: see `REPEATS`."""
@@ -87,7 +87,7 @@ def needed(epsilons: tuple[Fraction, ...], excess: Floats, target: float) -> Nee
 
 def _least(sizes: Floats, excess: Floats, allowed: float) -> float:
     """The epsilon from which on the quantile is at most `allowed`; infinite if there is none."""
-    high = np.quantile(excess, USUAL, axis=1, method="higher")
+    high = np.quantile(excess, NINE_IN_TEN, axis=1, method="higher")
     high = np.maximum.accumulate(high[::-1])[::-1]  # a larger budget is never worse
     if high[-1] > allowed:
         return np.inf

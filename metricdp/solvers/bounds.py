@@ -158,7 +158,7 @@ def _keep_centers(
     ascent: Ascent, rows: Ints, cost_of: Callable[[Ints], float]
 ) -> tuple[Ints, Certificate]:
     """Keep the centers, with the bound of ascent and branches."""
-    return rows, Certificate(ascent.upper, min(ascent.upper, ascent.settled()))
+    return rows, Certificate(ascent.upper, min(ascent.upper, ascent.proven_bound()))
 
 
 def certify(
@@ -186,7 +186,7 @@ def certify(
         return Certificate(cost, min(cost, offset))
     ascent = below_on_block(block, weights, centers, fixed, deadline)
     upper = ascent.upper
-    bound = ascent.settled()
+    bound = ascent.proven_bound()
     slack = np.finfo(float).eps * len(weights) * (abs(offset) + upper) if negative.any() else 0.0
     return Certificate(cost, min(cost, bound + offset - slack))
 

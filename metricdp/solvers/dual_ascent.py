@@ -148,7 +148,7 @@ class Ascent:
             return self.upper if self.integral else self.target
         return float(np.ceil(bound)) if self.integral else bound
 
-    def settled(self) -> float:
+    def proven_bound(self) -> float:
         """Lower bound of all solutions, by dual ascent and branches."""
         steps = int(np.clip(_WORK // max(len(self.entries.cost), 1), _FEWEST_STEPS, _STEPS))
         self.raise_bound(steps)

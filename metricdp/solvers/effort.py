@@ -59,7 +59,7 @@ def solve_with(
         if k in (len(allowed), len(fixed)):
             return found
         costs: Costs
-        if metric.held or len(allowed) * len(demand) <= WHOLE_BLOCK:
+        if metric.in_memory or len(allowed) * len(demand) <= WHOLE_BLOCK:
             block = costs_between(metric, allowed, demand, power)
             costs = BlockCosts(block, weights[demand], deadline)
         else:

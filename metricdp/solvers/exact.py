@@ -74,7 +74,7 @@ def _prove_quickly(
     """Keep the rows, with the bound of a certificate: mostly it is tight."""
     deadline, cost = ascent.deadline, ascent.upper
     with Deadline(_QUICK_SHARE * max(deadline.left, 0.0)) as ascent.deadline:
-        return rows, Certificate(cost, min(cost, ascent.settled()))
+        return rows, Certificate(cost, min(cost, ascent.proven_bound()))
 
 
 def prove(ascent: Ascent, rows: Ints, cost_of: Callable[[Ints], float]) -> tuple[Ints, Certificate]:

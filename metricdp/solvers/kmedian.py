@@ -163,7 +163,7 @@ def solve(
     )
     largest = WHOLE_BLOCK if share == 1 else min(_ROUGH_BLOCK, WHOLE_BLOCK)
     with problem.deadline:
-        if metric.held or len(allowed) * len(demand) <= largest:
+        if metric.in_memory or len(allowed) * len(demand) <= largest:
             return _solve_on_block(problem, demand, starts)
         if metric.network is not None:
             search: GraphSearch | RowSearch = _solve_on_network(problem, metric.network, starts)
@@ -230,7 +230,7 @@ _matrices = IdentityCache()
 def costs_between(metric: Metric, sources: Ints, targets: Ints, power: int) -> Singles:
     """Costs sources × targets; all distances of a small universe are cached."""
     n = len(metric)
-    small = not metric.held and n * n <= WHOLE_BLOCK
+    small = not metric.in_memory and n * n <= WHOLE_BLOCK
     if small and max(len(sources), len(targets)) > n // 4:
         kept = _matrices.of(metric)
         if "all" not in kept:

@@ -20,9 +20,9 @@ PASSES = 4
 each pass.
 """
 MOST_STEPS = 60
-SETTLED = 1e-4
+TOLERANCE = 1e-4
 """Steps end when no center moves by more than this fraction of the extent of the points."""
-STANDS_ON = 1e-3
+COINCIDES = 1e-3
 """A center nearer to a point than this fraction of that threshold stands on it."""
 
 
@@ -49,7 +49,7 @@ def lloyd(
     for start in range(starts):
         if start and deadline.over:
             break
-        centers = settled(
+        centers = converged(
             points, weights, seeding(points, weights, k, rng, power), power=power, smooth=smooth
         )
         total = float(weights @ nearest_centers(points, centers)[1] ** (power / 2))
@@ -63,7 +63,7 @@ def lloyd(
         better = swapped(points, weights, best, rng, power=power, tries=tries)
         if better is best:
             break
-        best = settled(points, weights, better, power=power, smooth=smooth)
+        best = converged(points, weights, better, power=power, smooth=smooth)
     return best
 
 
@@ -82,7 +82,7 @@ def swapped(
     """
     found = centers.copy()
     coins = rng.random(tries if len(centers) < len(points) else 0)
-    return found if swaps(points, weights, found, coins, power, SETTLED) else centers
+    return found if swaps(points, weights, found, coins, power, TOLERANCE) else centers
 
 
 def seeding(
@@ -99,7 +99,7 @@ def seeding(
     return points[seeds(points, weights, coins, power)]
 
 
-def settled(
+def converged(
     points: Floats,
     weights: Floats,
     centers: Floats,
@@ -123,14 +123,14 @@ def settled(
     low = points.min(axis=0)
     high = points.max(axis=0)
     columns = np.ascontiguousarray(points.T)
-    threshold = SETTLED * float((high - low).max())
+    threshold = TOLERANCE * float((high - low).max())
     for _ in range(steps):
         label, square = nearest_centers(points, centers)
         force = weights
         on = np.zeros(len(weights), bool)
         if power == 1:
             distance = np.maximum(np.sqrt(square), smooth)
-            on = distance <= STANDS_ON * threshold
+            on = distance <= COINCIDES * threshold
             force = np.where(on, 0.0, weights / np.where(on, 1.0, distance))
         total = np.bincount(label, force, len(centers))
         sums = np.stack(

@@ -205,10 +205,10 @@ class MetricTestCase:
         self._close(distance, rows.min(axis=0))
         self._close(rows[label, np.arange(len(metric))], rows.min(axis=0))
 
-    def test_twins_are_the_points_at_one_place(self) -> None:
+    def test_duplicates_are_the_points_at_one_place(self) -> None:
         """Groups are those of distance 0."""
         metric, at = self.metric(), self.sample()
-        groups = metric.twins(at)
+        groups = metric.duplicates(at)
         together = metric.distance_rows(at, at) == 0
         assert np.array_equal(groups[:, None] == groups, together)
 

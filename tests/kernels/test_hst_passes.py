@@ -1,4 +1,4 @@
-"""Counts on trees: consistent ones are a least-squares fit, settled ones stand above the noise."""
+"""Counts on trees: consistent ones are a least-squares fit, the others are above the noise."""
 
 import hypothesis.strategies as st
 import numpy as np
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import metricdp as mdp
-from metricdp.kernels.hst_passes import consistent_counts, settled_counts
+from metricdp.kernels.hst_passes import consistent_counts, counts_above_noise
 from tests import naive
 
 few = settings(max_examples=80, derandomize=True)
@@ -41,16 +41,16 @@ def test_what_was_not_counted_is_spread_evenly():
     assert spread.tolist() == [1.0, *[np.inf] * 4]
 
 
-def test_nodes_settle_above_the_noise_and_the_rest_is_spread():
+def test_nodes_are_above_the_noise_and_the_rest_is_spread():
     parent = np.array([-1, 0, 0, 0, 1, 1], np.int32)
     sizes = np.array([10.0, 4, 4, 2, 3, 1])
-    counts, settled = settled_counts(
+    counts, above = counts_above_noise(
         parent, np.array([100.0, 70, 3, 27, 69, 1]), np.array([0.0, 10, 10, 30, 10, 10]), sizes
     )
-    assert settled.tolist() == [True, True, False, False, True, False]
+    assert above.tolist() == [True, True, False, False, True, False]
     np.testing.assert_allclose(counts, [100, 70, 20, 10, 69, 1])
-    counts, settled = settled_counts(
+    counts, above = counts_above_noise(
         parent, np.array([100.0, 9, 9, 9, 69, 1]), np.full(6, 10.0), sizes
     )
-    assert settled.tolist() == [True] + 5 * [False]  # below one that has not settled nothing does
+    assert above.tolist() == [True] + 5 * [False]  # below a node in the noise, none is above it
     np.testing.assert_allclose(counts, sizes * 10)

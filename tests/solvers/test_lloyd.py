@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from metricdp.kernels.points import nearest_centers
-from metricdp.solvers.lloyd import distinct, lloyd, seeding, settled, swapped
+from metricdp.solvers.lloyd import converged, distinct, lloyd, seeding, swapped
 
 
 def mixture(seed=0):
@@ -42,7 +42,7 @@ def test_steps_and_swaps_never_make_positive_weights_cost_more(seed, k, power):
     def cost(centers):
         return weights @ nearest_centers(points, centers)[1] ** (power / 2)
 
-    assert cost(settled(points, weights, start, power=power)) <= cost(start) * (1 + 1e-4)
+    assert cost(converged(points, weights, start, power=power)) <= cost(start) * (1 + 1e-4)
     assert cost(swapped(points, weights, start, rng, power=power)) <= cost(start) * (1 + 1e-9)
 
 
@@ -55,20 +55,23 @@ def test_medians_leave_points_they_start_on_and_stay_on_those_that_are_the_media
         def cost(center, points=points, weights=weights):
             return weights @ np.linalg.norm(points - center, axis=1)
 
-        from_points = [settled(points, weights, points[i : i + 1], power=1)[0] for i in range(41)]
+        from_points = [converged(points, weights, points[i : i + 1], power=1)[0] for i in range(41)]
         best = min(
             cost(p)
             for p in [
                 *from_points,
-                *(settled(points, weights, rng.normal(size=(1, 2)), power=1)[0] for _ in range(5)),
+                *(
+                    converged(points, weights, rng.normal(size=(1, 2)), power=1)[0]
+                    for _ in range(5)
+                ),
             ]
         )
         assert max(cost(p) for p in from_points) <= best * (1 + 1e-3)
         if heavy == 100:
             assert all(np.allclose(p, [0.5, 0.5], atol=1e-3) for p in from_points)
     line = np.array([[0.0], [1.0], [10.0]])
-    assert abs(settled(line, np.ones(3), line[:1], power=1)[0, 0] - 1) < 1e-2
-    alone = settled(np.zeros((3, 2)), np.ones(3), np.zeros((1, 2)), power=1)
+    assert abs(converged(line, np.ones(3), line[:1], power=1)[0, 0] - 1) < 1e-2
+    alone = converged(np.zeros((3, 2)), np.ones(3), np.zeros((1, 2)), power=1)
     assert alone.tolist() == [[0.0, 0.0]]
 
 
@@ -76,9 +79,9 @@ def test_steps_on_signed_weights_stay_among_the_points():
     rng = np.random.default_rng(2)
     points, weights = rng.random((40, 2)), rng.normal(size=40)
     for power in (1, 2):
-        found = settled(points, weights, points[:5], power=power)
+        found = converged(points, weights, points[:5], power=power)
         assert (found >= points.min(axis=0)).all() and (found <= points.max(axis=0)).all()
-    nothing = settled(points, -np.ones(40), points[:5])
+    nothing = converged(points, -np.ones(40), points[:5])
     assert nothing.tolist() == points[:5].tolist()
 
 
@@ -101,7 +104,7 @@ def test_swaps_mend_centers_that_no_step_moves(power):
     middles, points = mixture()
     weights = np.ones(len(points))
     start = np.concatenate([middles[:3], middles[:1] + 0.1])
-    stuck = settled(points, weights, start, power=power)
+    stuck = converged(points, weights, start, power=power)
     found = swapped(points, weights, stuck, np.random.default_rng(1), power=power)
     assert sorted(nearest_centers(middles, stuck)[0].tolist()) != [0, 1, 2, 3]
     assert sorted(nearest_centers(middles, found)[0].tolist()) == [0, 1, 2, 3]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metricdp.arrays import Floats, Ints
-from metricdp.kernels.hst_passes import consistent_counts, settled_counts
+from metricdp.kernels.hst_passes import consistent_counts, counts_above_noise
 from metricdp.methods.finite.hst_counts import noise_variance
 from metricdp.partitions.box.quadtree import QuadtreeCells
 from metricdp.releases import Release
@@ -52,7 +52,7 @@ class CellCounts:
         by volume; a cell below it beside one above it is empty.
         """
         estimate, variance = self.consistent(cells)
-        amounts, significant = settled_counts(
+        amounts, significant = counts_above_noise(
             cells.parent, estimate, SUPPORT * np.sqrt(variance), cells.volume
         )
         parent = cells.parent

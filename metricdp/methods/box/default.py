@@ -74,7 +74,7 @@ RECORDS_PER_NOISE = 1 << 15
 
 FEW = 64_000.0
 FEW_DIMENSIONS = 6
-USUAL_CENTERS = 20
+ASSUMED_CENTERS = 20
 """In up to six dimensions d, fewer than `FEW` / d^4 records per unit of noise and center (20
 centers if k is not known) are counted in halved cells: sums of few records are mostly noise
 (benchmarks/euclidean.md).
@@ -118,7 +118,7 @@ class RoundsMethod(Method):
         space, k = question.space, question.k
         count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
         d = space.dimension
-        few = FEW / d**4 * (k or USUAL_CENTERS) * terms.scale_of_counts(Fraction(1))
+        few = FEW / d**4 * (k or ASSUMED_CENTERS) * terms.scale_of_counts(Fraction(1))
         if d <= FEW_DIMENSIONS and not terms.in_rho and count.number < few:
             return (yield from halved(terms, question, count, None))
         found = yield from rounds_release(terms, space, count, k or None, seed=question.seed)

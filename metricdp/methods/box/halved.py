@@ -51,7 +51,7 @@ there is one.
 """
 PER_CELL = 8.0
 """Cells of the last round for each effectively filled cell (the sum of estimates squared, over the
-sum of their squares). When that is more than the usual number of cells, the last round follows.
+sum of their squares). When that is more than the number of cells below, the last round follows.
 """
 UNSEEN = 30.0
 """Demand spread evenly when the next cells are chosen, in units of noise; at most a tenth."""
@@ -166,7 +166,7 @@ def _rounds(refinement: Refinement, records: float, scale: float, k: int) -> Ite
     """Rounds until cells are as fine as `PER_CELL` says; the last has the rest of the budget."""
     refinement.even = min(EVEN, UNSEEN * scale / max(records, 1.0))
     refinement.number_of_parts = partial(number_of_cells, k=k, dimension=refinement.growth)
-    refinement.quickly = True
+    refinement.coarse = True
     whole: Any = refinement.whole
     left = Fraction(1)
     finer = 1.0
@@ -190,6 +190,6 @@ def number_of_cells(
     of 19·√x (19·∛x on a line) and 40·k (.4·x at most); from 16 to 6,144.
     """
     ratio = max(records / scale, 0.0)
-    usual = CELLS_FACTOR * ratio ** (1 / 3 if dimension == 1 else 1 / 2)
-    cells = max(usual, min(CELLS_A_CENTER * k, CELLS_A_RECORD * ratio))
+    regular = CELLS_FACTOR * ratio ** (1 / 3 if dimension == 1 else 1 / 2)
+    cells = max(regular, min(CELLS_A_CENTER * k, CELLS_A_RECORD * ratio))
     return int(np.clip(finer * max(cells, FEWEST_CELLS), FEWEST_CELLS, MOST_CELLS))

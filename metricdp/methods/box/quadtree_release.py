@@ -15,7 +15,7 @@ from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.quadtree import QuadtreeCells
 from metricdp.partitions.box.refining import refined
 from metricdp.releases import Receipt
-from metricdp.solvers.lloyd import distinct, settled
+from metricdp.solvers.lloyd import converged, distinct
 
 SOLVER_POINTS = 10_000
 """Up to so many points centers are first searched among them; beyond, by seedings and Lloyd alone.
@@ -67,5 +67,5 @@ def solver_centers(release: Any, question: Question) -> Floats:
         )
     else:
         found = points[on_weights(release, question)]
-    better = settled(points, release.weights, found, power=power, smooth=smooth)
+    better = converged(points, release.weights, found, power=power, smooth=smooth)
     return distinct(better, points)

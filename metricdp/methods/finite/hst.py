@@ -31,7 +31,7 @@ _TYPICAL_LEVELS = 4
 
 def release_of(universe: Metric, counts: TreeCounts) -> Release:
     """The release of a tree's noisy counts: weights of the points, estimated from them."""
-    weights = (counts.settled()[0] / counts.tree.sizes)[counts.tree.leaf]
+    weights = (counts.above_noise()[0] / counts.tree.sizes)[counts.tree.leaf]
     return Release(universe, weights, counts.receipt, method="hst", counts=counts)
 
 

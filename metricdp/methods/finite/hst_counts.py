@@ -19,7 +19,7 @@ from metricdp.accounting import Cost
 from metricdp.arguments import positive, shown
 from metricdp.arrays import Bools, Floats
 from metricdp.errors import InputError
-from metricdp.kernels.hst_passes import consistent_counts, settled_counts
+from metricdp.kernels.hst_passes import consistent_counts, counts_above_noise
 from metricdp.methods.asking import Account, Ask
 from metricdp.methods.finite.rounds import PARTS_FACTOR, PARTS_POWER
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records, level_shares
@@ -72,13 +72,13 @@ class TreeCounts:
         )
         return found
 
-    def settled(self, floor: float = FLOOR) -> tuple[Floats, Bools]:
+    def above_noise(self, floor: float = FLOOR) -> tuple[Floats, Bools]:
         """Consistent estimates, spread evenly below the deepest nodes above the noise threshold;
         and which nodes are above it. Both of shape (n_nodes,).
         """
         estimate, variance = self.consistent()
         noise = np.where(np.isinf(variance), np.inf, floor * np.sqrt(variance))
-        found: tuple[Floats, Bools] = settled_counts(
+        found: tuple[Floats, Bools] = counts_above_noise(
             self.tree.parent, estimate, noise, self.tree.sizes.astype(np.float64)
         )
         return found

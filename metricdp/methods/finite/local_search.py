@@ -139,7 +139,7 @@ class LocalSearch(Method):
 
     def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
         """Only what the start asks for, which is confirmed here."""
-        if self._start_method is not None and not settled(question):
+        if self._start_method is not None and not only_one_answer(question):
             self._start_method.confirm(terms.at(self._price_of_start(terms)), question)
         return []
 
@@ -163,7 +163,7 @@ class LocalSearch(Method):
         at = yield from self._begin(terms, question)
         visited = [at]
         selections = self._selections
-        if not self.steps or settled(question):
+        if not self.steps or only_one_answer(question):
             return visited
         allowed = None if question.candidates is None else question.names(question.candidates)
         query = SwapQuery(
@@ -192,7 +192,7 @@ class LocalSearch(Method):
         return Cost.of(pure_epsilon(share * (terms.price.rho or Fraction(0))))
 
     def _begin(self, terms: Terms, question: Question) -> Generator[Any, Any, Ints]:
-        if settled(question):
+        if only_one_answer(question):
             others = np.setdiff1d(question.places, question.opened)
             return np.concatenate([question.opened, others])[: question.k]
         if self._start_method is None:
@@ -202,7 +202,7 @@ class LocalSearch(Method):
         return question.metric.positions(start.centers)
 
 
-def settled(question: Question) -> bool:
+def only_one_answer(question: Question) -> bool:
     """Whether there is only one answer: all candidates are centers, or all centers are required."""
     return question.k in (len(question.places), len(question.opened))
 

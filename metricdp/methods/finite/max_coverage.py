@@ -54,7 +54,7 @@ from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.protocols import SetSystem
 from metricdp.releases import Receipt
-from metricdp.solvers.lloyd import settled
+from metricdp.solvers.lloyd import converged
 
 SCALES = (256, 64, 16)
 """Radii: at each, balls around so many landmarks contain half of the universe."""
@@ -80,7 +80,7 @@ def moved_to_means(release: Release, question: Question) -> Floats:
     centers: Floats = points[on_weights(release, question)]
     if question.power == 1:
         return centers
-    return settled(points, release.weights, centers, power=2, steps=LLOYD)
+    return converged(points, release.weights, centers, power=2, steps=LLOYD)
 
 
 @dataclass(frozen=True, kw_only=True)

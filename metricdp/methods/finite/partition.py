@@ -173,17 +173,17 @@ def refined(
 
 
 def _planned(refinement: Refinement, records: float, scale: float) -> Iterator[Round]:
-    refinement.usual = few_in_plane(records, scale, refinement.growth)
+    refinement.planar = few_in_plane(records, scale, refinement.growth)
     first, *later = planned(records, scale, refinement.growth)
     yield first
     estimate = refinement.estimate
-    if len(later) > 1 and estimate is not None and not (refinement.usual and estimate.pointed):
+    if len(later) > 1 and estimate is not None and not (refinement.planar and estimate.pointed):
         left = 1 - first.share
         noise = scale / float(left)
         last = last_round(left, estimate.uneven, noise)
         if is_last(refinement.pieces(refinement.cut(last, records, noise))):
             later = [last]
-        elif refinement.usual:
+        elif refinement.planar:
             later = [TWO[1]._replace(share=left)]
     yield from later
 
@@ -194,9 +194,9 @@ class Refinement:
     `totals`: noisy numbers of records; `cuts`, `releases`: parts and histogram of each round;
     `tree`: the parts of all rounds together; `weights` (n_points,): estimated demand; `density`
     (n_points,): for the next cut, a share `even` of it spread evenly, None before the first round.
-    Options of the estimate: `usual`, whether it starts from the usual splits of a plane; `quickly`,
-    whether these are learned in few iterations. `number_of_parts`: of a cut, by records, noise and
-    factor.
+    Options of the estimate: `planar`, whether it starts from typical splits of a plane; `coarse`,
+    whether it uses coarser grids and fewer iterations. `number_of_parts`: of a cut, by records,
+    noise and factor.
     """
 
     tree: PartitionTree
@@ -206,9 +206,9 @@ class Refinement:
         self.whole = whole
         self.growth = whole.growth()
         self.even = EVEN
-        self.usual = False
+        self.planar = False
         self.number_of_parts: Callable[[float, float, float], int] = number_of_parts
-        self.quickly = False
+        self.coarse = False
         self.totals = totals
         self.cuts: list[PartitionTree] = []
         self.releases: list[Noisy] = []
@@ -253,10 +253,10 @@ class Refinement:
         estimate = joint_posterior(
             self.tree,
             counts,
-            any_share=many or self.usual,
+            any_share=many or self.planar,
             known=known,
-            usual=self.usual,
-            quickly=self.quickly,
+            planar=self.planar,
+            coarse=self.coarse,
             several=many,
         )
         self.use(estimate)

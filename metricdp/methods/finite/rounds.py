@@ -3,14 +3,15 @@ by public facts and a noisy count.
 
 - Few records per unit of noise: one round on coarse parts. Where balls grow as in a plane (roads),
   finer parts reduce the cost more: there are more parts, and with more records two rounds. There
-  the estimate starts from the usual distribution of how demand splits between halves.
+  the estimate starts from the typical distribution of how demand splits between halves.
 - Enough records: three rounds. The first finds regions, the second places in them, the last single
   points. A part with few expected records is not split, unless they would be visible on one point.
 - Where balls grow faster than in the plane (social networks): the last round, with the largest
   share, splits every part.
 - The second of three rounds is the last if the first found demand even: if splitting its parts
   further would mostly add noise. In a plane, unless there are many records, this also needs that
-  demand is on one side of splits no more often than usual: in neighborhoods, not on single points.
+  demand is on one side of splits no more often than is typical: that it is in neighborhoods, not on
+  single points.
 
 ``benchmarks/adaptive.md`` and ``benchmarks/partition_method.md`` say where the constants were
 measured.

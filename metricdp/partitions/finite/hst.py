@@ -338,7 +338,7 @@ def _duplicates(metric: Metric, levels: LevelLabels) -> NDArray[np.int32] | None
     shared = np.flatnonzero(np.bincount(same, minlength=len(same))[same] > 1)
     if len(shared) == 0:
         return None
-    groups = metric.twins(levels.order[shared])
+    groups = metric.duplicates(levels.order[shared])
     _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
     if len(first) == len(np.unique(same[shared])):
         return None

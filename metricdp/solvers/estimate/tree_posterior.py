@@ -63,9 +63,9 @@ _BAND = 3.0
 """Splits of nodes whose sizes agree within a factor of 2**3 share their frequencies, …"""
 _SHRINKAGE = 2.0
 """… which shrink toward those of the whole tree with the weight of this many splits."""
-_USUAL = np.array([0.3, 0.05, 0.2, 0.45])
-_USUAL_EXPECTED = np.array([0.1, 0.25, 0.05, 0.35, 0.05, 0.2])
-_USUAL_SPLITS = 20.0
+_PLANE = np.array([0.3, 0.05, 0.2, 0.45])
+_PLANE_EXPECTED = np.array([0.1, 0.25, 0.05, 0.35, 0.05, 0.2])
+_PLANE_SPLITS = 20.0
 """Frequencies of kinds (see `_shares`) where demand is in some neighborhoods of a plane, without
 and with expected weights, and how many splits of a band they weigh: more would not learn, fewer
 follow the noise of few records (benchmarks/adaptive.md).
@@ -122,13 +122,13 @@ class Estimate:
     @property
     def trust(self) -> float:
         """1 if the counts made expected weights believable, 0 if these are left out."""
-        fewest = 0 if self.tree.numbers is None or self.by_chance else len(_USUAL_EXPECTED) - 1
+        fewest = 0 if self.tree.numbers is None or self.by_chance else len(_PLANE_EXPECTED) - 1
         return float(all(len(kinds) >= fewest for kinds in self.frequencies.values()))
 
     @property
     def by_chance(self) -> bool:
         """Whether each record follows the expected weights independently (`if_by_chance`)."""
-        return any(len(kinds) < len(_USUAL) - 1 for kinds in self.frequencies.values())
+        return any(len(kinds) < len(_PLANE) - 1 for kinds in self.frequencies.values())
 
     @property
     def trusted_tree(self) -> PartitionTree:
@@ -145,10 +145,10 @@ class Estimate:
 
     @property
     def pointed(self) -> bool:
-        """Whether demand is on one side of splits more often than is usual in a plane."""
-        usual = _usual(self.trusted_tree)
+        """Whether demand is on one side of splits more often than is typical in a plane."""
+        typical = _frequencies_in_plane(self.trusted_tree)
         one_sided = [kinds[0] for kinds in self.frequencies.values()]
-        return sum(one_sided) > usual[0] * len(one_sided)
+        return sum(one_sided) > typical[0] * len(one_sided)
 
     def spread(self, amounts: Floats) -> Floats:
         """Distribute amounts of parts over points, by expected weights if these are trusted."""
@@ -192,14 +192,14 @@ def joint_posterior(
     *,
     any_share: bool = False,
     known: Frequencies | None = None,
-    usual: bool = False,
-    quickly: bool = False,
+    planar: bool = False,
+    coarse: bool = False,
     several: bool = False,
 ) -> Estimate:
     """Expected true count of every part, given the noisy counts of all rounds (`counted`).
 
-    `usual`: start from the frequencies of splits in a plane, which need `any_share`; they help
-    where counts are too few to learn. `quickly`: coarser grids, fewer shares and rounds. Expected
+    `planar`: start from the frequencies of splits in a plane, which need `any_share`; they help
+    where counts are too few to learn. `coarse`: coarser grids, fewer shares and rounds. Expected
     weights are used only if the counts favor them; with a single round (not `several`), unless the
     counts oppose them.
 
@@ -214,10 +214,10 @@ def joint_posterior(
         return Estimate(np.maximum(center, 0.0), {}, tree, counted, any_share)
     doubt = _DOUBT if several else _DOUBT_ONE
     used = tree if _as_expected(tree, counted, doubt) else tree.even()
-    model = _Model(used, counted, any_share, quickly)
+    model = _Model(used, counted, any_share, coarse)
     rounds = _MORE_ROUNDS if known else _ROUNDS
-    rounds = min(rounds, _QUICK_ROUNDS) if quickly else rounds
-    frequency = model.learn(known, _usual(used) if usual else None, rounds)
+    rounds = min(rounds, _QUICK_ROUNDS) if coarse else rounds
+    frequency = model.learn(known, _frequencies_in_plane(used) if planar else None, rounds)
     learned = dict(zip(model.bands.tolist(), frequency))
     return Estimate(model.mean(), learned, tree, counted, any_share)
 
@@ -226,13 +226,13 @@ def _as_expected(tree: PartitionTree, rounds: Sequence[Counts], doubt: float) ->
     """Whether noisy counts are likelier under expected weights than under equal ones."""
     if tree.numbers is None:
         return True
-    priors = (tree, _USUAL_EXPECTED), (tree.even(), _by_size(_USUAL_EXPECTED))
+    priors = (tree, _PLANE_EXPECTED), (tree.even(), _by_size(_PLANE_EXPECTED))
     evidence = [_Model(each, rounds, True, quick=True).evidence(prior) for each, prior in priors]
     return evidence[0] > evidence[1] + doubt
 
 
-def _usual(tree: PartitionTree) -> Floats:
-    return _USUAL if tree.numbers is None else _USUAL_EXPECTED
+def _frequencies_in_plane(tree: PartitionTree) -> Floats:
+    return _PLANE if tree.numbers is None else _PLANE_EXPECTED
 
 
 def _by_size(kinds: Floats) -> Floats:
@@ -271,11 +271,11 @@ class _Model:
         self.outside[-1] = 1.0 / grid
         self.at_leaves = False
 
-    def learn(self, known: Frequencies | None, usual: Floats | None, rounds: int) -> Floats:
+    def learn(self, known: Frequencies | None, prior: Floats | None, rounds: int) -> Floats:
         """Frequencies of the kinds of split in every band, by expectation maximization."""
         number = len(self.splits.kinds)
-        first = np.full(number, 1.0 / number) if usual is None else usual
-        weight = np.zeros(number) if usual is None else _USUAL_SPLITS * usual
+        first = np.full(number, 1.0 / number) if prior is None else prior
+        weight = np.zeros(number) if prior is None else _PLANE_SPLITS * prior
         frequency = np.array([_initial_frequencies(known, b, first) for b in self.bands])
         for step in range(rounds):
             self._upward(frequency)
@@ -434,8 +434,8 @@ def _initial_frequencies(known: Frequencies | None, band: int, first: Floats) ->
     return learned[max(learned)] if learned else first
 
 
-def _frequencies(count: Floats, usual: Floats) -> Floats:
+def _frequencies(count: Floats, prior: Floats) -> Floats:
     """Frequencies of the kinds of split in every band, shrunk to the overall ones."""
-    overall = count.sum(axis=0) + 0.01 + usual
-    frequency = count + _SHRINKAGE * overall / overall.sum() + usual
+    overall = count.sum(axis=0) + 0.01 + prior
+    frequency = count + _SHRINKAGE * overall / overall.sum() + prior
     return frequency / frequency.sum(axis=1, keepdims=True)

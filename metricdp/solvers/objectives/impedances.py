@@ -67,7 +67,7 @@ class CostMetric(RowMetric):
     def __init__(self, metric: Metric, impedance: Impedance) -> None:
         self._metric, self._impedance = metric, impedance
         self.ids, self.name = metric.ids, metric.name
-        self.held, self.directed = metric.held, metric.directed
+        self.in_memory, self.directed = metric.in_memory, metric.directed
         self.network = metric.network
         top = float(impedance(np.array([metric.diameter_bound()]))[0])
         self._scale = 1.0 if top == 0 or _LEAST_SCALE < top < 1 / _LEAST_SCALE else 1.0 / top

@@ -35,7 +35,7 @@ class CombinedMetric(RowMetric):
     """The points of several universes with the same sites, one universe after the other."""
 
     directed = True  # rows are those of sites
-    held = True  # as far as `Scenarios` asks
+    in_memory = True  # as far as `Scenarios` asks
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
         self.metrics = metrics

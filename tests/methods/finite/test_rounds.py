@@ -29,7 +29,7 @@ def test_more_records_for_the_noise_more_rounds():
     assert number_of_parts(1e300, 1.0, 16.0) == rounds.MOST_PARTS
 
 
-def test_few_records_in_a_plane_have_finer_parts_and_usual_splits():
+def test_few_records_in_a_plane_have_finer_parts_and_typical_splits():
     for records, times in ((-5.0, 1.0), (50.0, 1.0), (75.0, 1.5), (150.0, 150**0.2)):
         (each,) = planned(10 * records, 10.0, 2.0)
         assert each.share == 1 and each.finer == pytest.approx(times)

@@ -74,7 +74,7 @@ def test_a_round_that_contradicts_another_leaves_an_estimate():
 
 
 @pytest.mark.parametrize("expected", [False, True])
-def test_usual_splits_are_believed_until_many_counts_tell_otherwise(expected):
+def test_typical_splits_are_assumed_until_many_counts_differ(expected):
     frequencies = []
     for m in (4, 600):
         tree = random_tree(m, 3)
@@ -82,7 +82,7 @@ def test_usual_splits_are_believed_until_many_counts_tell_otherwise(expected):
             numbers = tree.sizes * np.linspace(1, 2, 2 * m - 1)
             tree = replace(tree, numbers=numbers)
         even = Counts(np.arange(m), 1000 * tree.sizes[:m], 5.0)
-        found = joint_posterior(tree, [even], any_share=True, usual=True)
+        found = joint_posterior(tree, [even], any_share=True, planar=True)
         assert all(abs(each.sum() - 1) < 1e-9 for each in found.frequencies.values())
         frequencies.append(np.mean(list(found.frequencies.values()), axis=0))
     few, many = frequencies
@@ -91,7 +91,7 @@ def test_usual_splits_are_believed_until_many_counts_tell_otherwise(expected):
     assert many[1] > 2 * few[1] and many[-1] < few[-1]  # in proportion to size, as it was
 
 
-def test_usual_splits_help_where_counts_are_few():
+def test_typical_splits_help_where_counts_are_few():
     """Three spots among 48 parts, far above the noise together but not one by one."""
     rng, errors = np.random.default_rng(5), []
     for seed in range(30):
@@ -102,8 +102,8 @@ def test_usual_splits_help_where_counts_are_few():
         rounds = [Counts(np.arange(48), laplace(true, 10, rng), 10.0)]
         rounds.append(Counts(np.array([94]), laplace(true.sum(keepdims=True), 200, rng), 200.0))
         alone = joint_posterior(tree, rounds).mean
-        usual = joint_posterior(tree, rounds, any_share=True, usual=True).mean
-        errors.append([((each - true) ** 2).sum() for each in (alone, usual)])
+        typical = joint_posterior(tree, rounds, any_share=True, planar=True).mean
+        errors.append([((each - true) ** 2).sum() for each in (alone, typical)])
     learned, held = np.mean(errors, axis=0)
     assert held < learned
 
@@ -141,7 +141,7 @@ def test_records_that_follow_what_is_expected_are_told_from_others():
         for share in (tree.sizes[:48] / tree.sizes[-1], spots, points):
             true = rng.multinomial(2000, share)
             counted = [Counts(np.arange(48), laplace(true, 10, rng), 10.0)]
-            estimate = joint_posterior(tree, counted, any_share=True, usual=True)
+            estimate = joint_posterior(tree, counted, any_share=True, planar=True)
             found = estimate.if_by_chance()
             if share is spots or share is points:
                 assert found is estimate
