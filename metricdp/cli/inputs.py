@@ -154,7 +154,9 @@ def read_as_weights(args: Namespace, metric: Metric) -> Floats:
 
 
 def all_at_once(path: str | Path, options: dict[str, Any], first: InputError) -> InputError:
-    """The refusal of a graph, with all options that it needs, found by adding one after another."""
+    """One error that names all options that a graph needs: each is added and the graph read again,
+    until it is accepted. `first` if only one is needed.
+    """
     needed: list[str] = []
     tried = dict(options)
     error: InputError | None = first

@@ -81,7 +81,9 @@ def intervals_html(evaluation: Any) -> str:
     price = (facts.get("receipt") or {}).get("epsilon_exact")
     paid = f"<p>Paid for with ε = {escape(show_number(price))}.</p>" if price else ""
     if facts.get("basis") == "release":
-        paid = "<p>Estimated from the release alone, free of charge: intervals of a model.</p>"
+        paid = (
+            "<p>Estimated from the release alone, free of charge; intervals hold under a model.</p>"
+        )
     if "by_area" in facts:
         paid = f"<p>Worst served: {escape(facts['by_area']['worst'])}.</p>{paid}"
     head = ("Figure", "Estimate", f"{show_number(100 * facts.get('level', 0.95))} % interval")

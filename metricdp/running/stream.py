@@ -411,8 +411,8 @@ class Stream(Unique):
             return self._release(self._state)
 
     def k_median(self, k: int) -> DayCenters:
-        """k centers for the present, at no cost. At most `recourse` of them differ from the centers
-        of the last day on which they were asked for. All calls on one day return the same.
+        """k centers for the current demand, at no cost. At most `recourse` of them differ from the
+        centers of the last day with such a call. All calls on one day return the same.
 
         Examples
         --------

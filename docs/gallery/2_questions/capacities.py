@@ -2,7 +2,7 @@
 Sites with capacities
 =====================
 
-The nearest clinic may be full. With capacities, who is served where is part of the answer.
+The nearest clinic may be full. With capacities, the answer also assigns the demand to sites.
 """
 
 import matplotlib.pyplot as plt
@@ -20,16 +20,16 @@ demand = mdp.PrivateDemand(metric, [tuple(at) for at in homes.tolist()])
 release = mdp.release(metric, demand, epsilon=1, ledger=mdp.Ledger(epsilon=1))
 
 # %%
-# Six sites: free, and with room for 550 each.
+# Six sites, without capacities and with a capacity of 550 each.
 
 free = release.k_median(k=6)
 full = mdp.solve(release, mdp.objectives.Capacitated(k=6, capacities=550), time_limit=1)
-print("mean distance:", round(free.mean, 2), "free,", round(full.mean, 2), "with capacities")
+print("mean distance:", round(free.mean, 2), "without,", round(full.mean, 2), "with capacities")
 
 # %%
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), sharey=True, layout="constrained")
-for axes, plan, name in zip(panels, (free, full), ("free", "at most 550 each")):
+for axes, plan, name in zip(panels, (free, full), ("no capacities", "at most 550 each")):
     loads = sorted(plan.loads.values(), reverse=True)
     axes.bar(range(1, 7), loads, color="#0072B2")
     axes.axhline(550, color="#D55E00", linestyle="--")

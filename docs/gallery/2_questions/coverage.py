@@ -2,8 +2,8 @@
 Maximum coverage and what it leaves out
 =======================================
 
-Ten sites so that as many as possible have one within 1 km. The homes are private, their noisy
-weights are not: asking twice costs nothing more.
+Ten sites, so that as many homes as possible have one within 1 km. The homes are private, but their
+released noisy weights are not: a second question costs nothing.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ demand = mdp.PrivateDemand.from_frame(metric, sample_path("coquimbo_demand.csv.g
 release = mdp.release(metric, demand, epsilon=1, ledger=mdp.Ledger(epsilon=1))
 
 # %%
-# The answer for the covering question, beside that of the k-median question.
+# The sites of maximum coverage, compared with those of the k-median.
 
 limit = 1_000
 covering = mdp.solve(release, mdp.objectives.MaxCoverage(k=10, limit=limit), time_limit=1)

@@ -2,8 +2,8 @@
 Fairness between near and far
 =============================
 
-Few remote households weigh little in a mean. :class:`metricdp.objectives.Equity` has them weigh
-more, the more so the larger the aversion to inequality.
+A few remote households have little weight in a mean. :class:`metricdp.objectives.Equity` gives them
+more weight, the more the larger the aversion to inequality.
 """
 
 import matplotlib.pyplot as plt

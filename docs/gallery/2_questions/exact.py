@@ -2,8 +2,8 @@
 Proven best: exact solutions and certificates
 =============================================
 
-Without private demand metricdp is a k-median solver. A quick search, what a certificate proves of
-it, and the search for the proven best, on a p-median instance with 200 vertices.
+Without private demand, metricdp is a k-median solver. Shown are the cost of a quick search, the
+lower bound of its certificate, and the proven optimum, on a p-median instance with 200 vertices.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 The farthest point: p-center beside k-median
 ============================================
 
-k-median is good on average, p-center at worst. On public weights, and proven: no sites have a
-smaller radius.
+The k-median minimizes the mean distance, the p-center the largest one. Weights are public here, so
+the radius can be proven optimal.
 """
 
 import matplotlib.pyplot as plt

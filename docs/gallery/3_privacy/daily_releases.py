@@ -2,8 +2,8 @@
 A release every day
 ===================
 
-A stream has one budget for all its days. The present, here the last four days, is released again
-and again (:doc:`/docs/streams`).
+A stream has one budget for all its days. After each day it releases the current demand, here that
+of the last four days (:doc:`/docs/streams`).
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +28,8 @@ for day in range(30):
     center.append(release.k_median(k=1).centers[0])
 
 # %%
-# Left the visits of each day, which nobody may see; right what was released of the last four days,
-# with its center. All thirty releases together are 1-private for each visit.
+# Left: the visits of each day, which nobody may see. Right: the released demand of the last four
+# days, with its center. All thirty releases together are 1-differentially private for each visit.
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
 for axes, image, name, scale in zip(panels, (truth, seen), ("private", "released"), (60, 200)):

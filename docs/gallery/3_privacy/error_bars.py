@@ -2,8 +2,9 @@
 Error bars for free
 ===================
 
-Noise has a known law, so a release also knows how far off it may be. Its intervals are computed
-from released numbers alone and cost nothing; :doc:`/docs/free-intervals` says when they hold.
+The distribution of the noise is known, so a release also knows how large its error may be. Its
+intervals are computed from released numbers alone and cost nothing. :doc:`/docs/free-intervals`
+says when they hold.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A ledger through a study
 ========================
 
-Everything that is asked about the same people adds up. The ledger charges first, in exact
-fractions, and refuses what does not fit, before anything is read.
+The budgets of all questions about the same people add up. The ledger charges each call first, in
+exact fractions. It refuses a call that does not fit, before any data are read.
 """
 
 from fractions import Fraction
@@ -18,7 +18,8 @@ demand = mdp.PrivateDemand(metric, [0] * 200 + [30] * 300)
 ledger = mdp.Ledger(epsilon=1)
 
 # %%
-# Eleven elevenths of a half fit a half, exactly; the one after them is refused.
+# Eleven charges of 1/22 spend exactly 1/2, so a release of 1/2 still fits. Any further charge is
+# refused.
 
 left = [ledger.left]
 for _ in range(11):
@@ -32,7 +33,7 @@ except mdp.BudgetError as refusal:
     print(refusal)
 
 # %%
-# A release keeps answering: its questions are free.
+# Questions of a release are free.
 
 for k in range(1, 6):
     release.k_median(k=k)

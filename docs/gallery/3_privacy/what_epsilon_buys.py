@@ -2,8 +2,8 @@
 What epsilon buys
 =================
 
-Before a budget is spent, :func:`metricdp.plan` runs the real mechanism on made-up demand: what each
-epsilon would cost in accuracy, from public information alone.
+Before a budget is spent, :func:`metricdp.plan` runs the real mechanism on simulated demand. It
+predicts what each epsilon costs in accuracy, from public information alone.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,8 @@ planned = mdp.plan(metric, records=1_000, k=6, epsilons=epsilons, repeats=1)
 print(planned)
 
 # %%
-# Every line is a kind of made-up demand; real demand lies somewhere among them. Beyond some epsilon
-# more budget buys little.
+# Each line is a kind of simulated demand; real demand lies somewhere among them. Beyond some
+# epsilon, a larger budget gains little.
 
 figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 x = [float(epsilon) for epsilon in planned.epsilons]

@@ -2,7 +2,7 @@
 A private coreset
 =================
 
-Weighted points that stand for all private ones: publish them, and everybody may cluster them, any
+A few weighted points represent all private ones. Publish them, and anybody may cluster them, any
 number of times.
 """
 

@@ -2,7 +2,7 @@
 Private k-means beside scikit-learn's
 =====================================
 
-The same call, the same shape of answer; the private one may be published.
+The same call, and centers of the same shape; the private ones may be published.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Private means and medians
 =========================
 
-One center, in many dimensions: steps toward it with noise that shrinks as the place is known better
-(:doc:`/docs/private-centers`). Far-off records pull a mean, and hardly a median.
+One center, found by private steps. The better its place is known, the smaller the noise of the
+next step (:doc:`/docs/private-centers`). Far records pull a mean, but hardly a median.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,10 @@
 """
-SimHash: cells that know directions
-===================================
+SimHash: cells of similar directions
+====================================
 
-In many dimensions a grid has too many cells. Random hyperplanes cut space into cells of like
-direction, and cells are opened only where enough (noisy) points are (paper 3's tree).
+In many dimensions a grid has too many cells. The method ``lsh`` cuts space by random hyperplanes
+instead: a cell holds points of similar direction. It splits a cell only if its noisy count is large
+enough (Chang & Kamath 2021).
 """
 
 import matplotlib.pyplot as plt
@@ -13,8 +14,8 @@ import metricdp as mdp
 from metricdp.partitions.box.simhash import HashCells, SimHash
 
 # %%
-# In the plane one sees them: six lines through the middle make at most twelve cells, and a point's
-# cell follows from that point alone.
+# In the plane the cells can be drawn: six lines through the middle make at most twelve cells. The
+# cell of a point follows from that point alone.
 
 space = mdp.EuclideanSpace([-1, -1], [1, 1])
 hashed = SimHash(space, n_bits=6, seed=1)

@@ -2,9 +2,9 @@
 A 2-HST, drawn
 ==============
 
-Clusters within clusters, radii that halve from level to level: the tree that two of the papers
-stand on (Figure 1 of Cohen-Addad et al., KDD 2022). On the left the points and the clusters of
-three levels, on the right the tree.
+A 2-HST is a tree of clusters within clusters, whose radii halve from level to level (Figure 1 of
+Cohen-Addad et al., KDD 2022). On the left are the points and the clusters of three levels, on the
+right the tree.
 """
 
 import matplotlib.pyplot as plt

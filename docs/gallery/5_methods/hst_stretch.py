@@ -2,8 +2,8 @@
 How much trees stretch distances
 ================================
 
-The distance of two points in a 2-HST is never shorter than in the metric, and longer by O(log n) on
-average over the tree's coins. More trees, less luck.
+The distance of two points in a 2-HST is never shorter than in the metric, and in expectation over
+the random trees at most O(log n) times as long. The mean of many trees varies less.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Methods side by side
 ====================
 
-The default counts public parts with noise; the method of the trees counts their clusters; private
-local search draws swaps; "uniform" ignores the people and costs nothing. The same demand, epsilon
-and number of centers for all.
+The default counts public parts with noise, ``hst`` counts the clusters of a public tree, private
+local search draws swaps of centers, and ``uniform`` ignores the demand and costs nothing. All have
+the same demand, epsilon and number of centers.
 """
 
 import warnings

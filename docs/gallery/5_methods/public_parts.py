@@ -2,8 +2,8 @@
 The parts that are counted
 ==========================
 
-Between the demand and the centers stands a public partition: its parts are what is counted, with
-noise. More records or more epsilon afford more parts.
+The default method counts the demand in the parts of a public partition, with noise. More records or
+a larger epsilon allow more parts.
 """
 
 import matplotlib.pyplot as plt

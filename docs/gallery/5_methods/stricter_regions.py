@@ -2,8 +2,8 @@
 Stricter privacy in some places
 ===============================
 
-Who lives near a clinic, a prison or a shelter may deserve more protection than the rest. Regions of
-the public map get an epsilon of their own.
+People near a clinic, a prison or a shelter may need more protection than others. Each region of the
+public map can have an epsilon of its own.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Nobody to trust: local collection
 =================================
 
-Each device randomizes its own answer; the server never sees a true one. That costs accuracy, which
-more people buy back (:doc:`/docs/local`).
+Each device randomizes its own answer, so the server never sees a true one. That costs accuracy;
+more people make up for it (:doc:`/docs/local`).
 """
 
 import matplotlib.pyplot as plt

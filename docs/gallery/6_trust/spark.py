@@ -1,12 +1,12 @@
 """
-Counted where the data lie: Spark
+Counted where the data are: Spark
 =================================
 
-Large demand need not come to this machine: an engine counts it, exactly, and the gate adds the
-noise. The same call takes DuckDB, Polars, Dask and Spark
+Large demand need not come to this machine: an engine counts it exactly, and the gate adds the
+noise. The same call takes tables of DuckDB, Polars, Dask and Spark
 (:doc:`/docs/from-a-laptop-to-a-cluster`).
 
-Without pyspark and Java this machine counts, and the script says so.
+Without pyspark and Java, this script counts on the local machine and says so.
 """
 
 import shutil
@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
         SparkSession.builder.getOrCreate().stop()
 
 # %%
-# What left the engine is one number a part, and what left the gate is this.
+# The engine returned one exact number for each part. The gate released these, with noise.
 
 figure, axes = plt.subplots(figsize=(5, 5), layout="constrained")
 axes.imshow(result.release.weights.reshape(20, 20).T, origin="lower", cmap="Blues")

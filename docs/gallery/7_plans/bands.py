@@ -2,8 +2,8 @@
 Service bands
 =============
 
-What lies within 500 m of its nearest site, within 1 km and within 2 km, without overlaps: streets
-are cut where a limit is reached, and each band has its noisy demand with an interval.
+Areas and streets within 500 m of the nearest site, from there to 1 km, and to 2 km. Streets are cut
+where a limit is reached, and each band has its noisy demand with an interval.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """
-A heat map that gives nobody away
-=================================
+A private heat map
+==================
 
-Demand smoothed along the streets, at a bandwidth that follows the noise: nothing finer is shown
-than the noise allows. A heat map of the records themselves can be inverted by who knows its
-bandwidth (:doc:`/docs/adopted-plans`).
+Released demand, smoothed along the streets. The bandwidth follows the noise, so that noise does not
+show as detail. A heat map of the records themselves would protect nobody: an attacker who knows its
+bandwidth can invert it (:doc:`/docs/adopted-plans`).
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 One set of sites for morning and evening
 ========================================
 
-People and travel times change with the hour. Each period has a release of its own and a table of
-times of its own; one set of sites serves both, by the mean or by the worse of the two. Sites for
-averaged times are neither.
+Demand and travel times change with the hour. Each period has its own release and its own travel
+times. One set of sites serves both, chosen for the mean of the two costs or for the worse one.
+Sites for averaged travel times would be neither.
 """
 
 import matplotlib.pyplot as plt

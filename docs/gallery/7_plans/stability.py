@@ -2,8 +2,9 @@
 Would the sites stand elsewhere?
 ================================
 
-Noise moves sites. ``stability`` searches anew for demand drawn from the release, and says how sure
-it is that the exact demand would have a site near each of these: free, as post-processing.
+Noise moves sites. ``stability`` draws demands from the release and searches sites for each. It
+reports the probability that the exact demand would have a site near each of these. As
+post-processing it costs nothing.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +23,8 @@ firm = plan.stability()
 print(firm.sentence("blocks"))
 
 # %%
-# The wider the halo, the less sure the site. On a page they are drawn by
-# ``plan.save("map.html", stability=True)``.
+# The wider the halo, the less certain the site. ``plan.save("map.html", stability=True)`` draws
+# them on a page.
 
 at = np.array(plan.centers)
 figure, axes = plt.subplots(figsize=(5.5, 5.5), layout="constrained")

@@ -3,7 +3,7 @@ Expansion in stages
 ===================
 
 Three sites now, six next year, twelve in the end, and none is ever moved. ``Nested`` makes the
-worst stage as good as it can; what staying costs is reported at each stage.
+worst stage as good as possible, and reports at each stage what this restriction costs.
 """
 
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-// Centers: disks as wide as their neighbors leave room, their numbers inside or beside, halos of
+// Centers: disks as wide as their neighbors allow, with numbers inside or beside them, halos of
 // intervals, which of them is under the pointer, and what is said of it.
 
 const MANY = 60; // centers in view beyond which none has its number on the map
@@ -24,11 +24,11 @@ const sized = (level) => {
   const seen = all.filter((m) => m.x > -40 && m.y > -40 && m.x < wide + 40 && m.y < high + 40),
     crowd = seen.length > MANY;
   const most = Math.min(wide, high) < 480 || seen.length > 30 ? 18 : 22;
-  const room = (m) =>
+  const clearance = (m) =>
     all.reduce((d, o) => (o === m ? d : Math.min(d, Math.hypot(o.x - m.x, o.y - m.y))), Infinity);
   return seen.map((m) => ({
     ...m,
-    r: (crowd ? 11 : Math.round(Math.max(9, Math.min(most, room(m) - 4)))) / 2,
+    r: (crowd ? 11 : Math.round(Math.max(9, Math.min(most, clearance(m) - 4)))) / 2,
     label: null,
     crowd,
   }));

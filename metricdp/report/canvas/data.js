@@ -65,7 +65,7 @@ const points = async (px, py) => {
     fy = (i) => y[i];
   return { n, x, y, blocks: bounded(n, fy, fy, fx, fx) };
 };
-const opened = [],
+const requested = [],
   ready = [];
 const picture = async (shade) => {
   if (!shade) return null;
@@ -75,8 +75,8 @@ const picture = async (shade) => {
   return image;
 };
 const open = (i) =>
-  (opened[i] =
-    opened[i] ||
+  (requested[i] =
+    requested[i] ||
     (async () => {
       // a level's arrays and picture, read once
       const l = data.levels[i];

@@ -15,7 +15,7 @@ const panel = (day) => {
     ["Day", day.name],
     ["Days counted", day.day.toLocaleString("en-US")],
     ["Centers moved", day.moved.toLocaleString("en-US")],
-    ["Alarm", day.alarm ? "more should move than may" : "none"],
+    ["Alarm", day.alarm ? "more centers should move than the limit allows" : "none"],
   ];
   const list = byId("now").querySelector("dl");
   list.replaceChildren(...facts.flatMap(([name, value]) => [cell("dt", name), cell("dd", value)]));
@@ -65,7 +65,7 @@ const show = (i) => {
   slider.value = now;
   slider.setAttribute("aria-valuetext", day.name);
   more.textContent =
-    (now ? counted(day.moved, "center") + " moved" : "the first day that was asked about") +
+    (now ? counted(day.moved, "center") + " moved" : "first day with centers") +
     (day.alarm ? " · alarm" : "");
   byId("chosen").replaceChildren(document.createTextNode(day.name), more);
   panel(day);

@@ -22,10 +22,10 @@ from metricdp.report.evidence.statement import price_html
 
 _LAYERS = {"network": "Network", "trails": "Moves since the day before", "before": "Old places"}
 _NOTES = (
-    "Each day's centers are those of the released present of that day: post-processing, free.",
+    "The centers of a day are computed from its release: post-processing, at no further budget.",
     "A center keeps its number while it stays; one that moves takes the number of the old center "
     "nearest to it.",
-    "Bars under the slider: how many centers moved, red where more should have than may "
+    "Bars under the slider: how many centers moved; red where the limit kept some from moving "
     "(an alarm).",
     "Keyboard: Tab to the slider or to the map; there the arrow keys move, plus and minus zoom, 0 "
     "shows the whole.",

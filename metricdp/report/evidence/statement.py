@@ -89,9 +89,9 @@ def _meaning(facts: Facts) -> str:
     """A sentence on the meaning of the epsilon."""
     exchanged = facts.receipt["neighboring"] == "replace-one"
     happened = "was this one rather than another" if exchanged else "took part"
-    but = f", but for a chance of about {show_number(facts.delta)}" if facts.delta else ""
+    but = f", except with a probability of about {show_number(facts.delta)}" if facts.delta else ""
     return (
-        f"Whoever thought it as likely as not that a {facts.unit} {happened} can be at most "
+        f"Somebody who was 50 % sure that a {facts.unit} {happened} can become at most "
         f"{sureness(facts.epsilon)} sure of it from this page{but}."
     )
 

@@ -19,8 +19,8 @@ _ADMINISTRATOR = (
     "protection."
 )
 _MADE_UP = (
-    "Simulation: the demand on this page is made up on the public universe. Nothing private took "
-    "part, nothing was charged."
+    "Simulation: the demand on this page is synthetic, on the public universe. Nothing private "
+    "took part, and nothing was charged."
 )
 _LAYERS = {"territories": "Territories", "demand": "Coreset", "centers": "Private centers"}
 
@@ -105,12 +105,10 @@ def _price(shown: Shown) -> str:
     loss = f", and δ = {float(shown.receipt.delta):g}" if shown.receipt.delta else ""
     return (
         '<section class="receipt" id="charged"><h2>Shown together, charged together</h2>'
-        f"<p>This page shows all {len(shown.levels)} levels, and whoever sees it has seen them "
-        f"all: together they cost "
-        f"ε = {parts} = <b>{total:g}</b>{loss}, and that was charged. A level is chosen in view "
-        f"of the others, so publishing "
-        "only one of them afterwards does not make it cheaper.</p></section>"
-        + price_html(shown.receipt)
+        f"<p>This page shows all {len(shown.levels)} levels. Whoever sees it has seen all of them, "
+        f"so together they cost ε = {parts} = <b>{total:g}</b>{loss}, which was charged. A level "
+        "is chosen in view of the others, so publishing only one of them afterwards is not "
+        "cheaper.</p></section>" + price_html(shown.receipt)
     )
 
 

@@ -35,7 +35,7 @@ const words = () => {
       ": at most " +
       l.sure +
       " sure after this level alone" +
-      (data.delta ? ", but for δ = " + data.delta : ""),
+      (data.delta ? ", except with probability δ = " + data.delta : ""),
   );
   fact(
     "Coreset",
@@ -48,7 +48,7 @@ const words = () => {
   if (l.mean)
     fact(
       "Mean distance",
-      l.mean[0] + ", likely " + l.mean[1] + " to " + l.mean[2] + " (95 %, free of charge)",
+      l.mean[0] + ", " + l.mean[1] + " to " + l.mean[2] + " (95 % interval)",
     );
   rows.textContent = "";
   l.centers.forEach((c, i) => {

@@ -8,6 +8,6 @@ await begin({
   aboutPoint: (i) =>
     names &&
     apart &&
-    names[i] + "\n" + (isFinite(apart[i]) ? inWords(apart[i], data.measure) : "no way to it"),
+    names[i] + "\n" + (isFinite(apart[i]) ? inWords(apart[i], data.measure) : "unreachable"),
 });
 if (data.ids) [names, apart] = [JSON.parse(await inflated(data.ids).text()), await steps(data.far)];

@@ -101,7 +101,7 @@ def _bands_table(bands: Any, colors: list[str], noun: str) -> str:
 
 
 _PLAIN = (
-    '<section class="receipt warn"><h2>Not private</h2><p>Made of weights as they are. Who '
+    '<section class="receipt warn"><h2>Not private</h2><p>Made from exact weights. Whoever '
     "knows the bandwidth can compute from it where each person is: share this page only as you "
     "would share the data.</p></section>"
 )

@@ -9,7 +9,7 @@ const about = {
   aboutPoint: (i) => {
     if (!names || !apart) return null;
     const { label, weight } = ready[0],
-      far = isFinite(apart[i]) ? inWords(apart[i], data.measure) : "no way to it";
+      far = isFinite(apart[i]) ? inWords(apart[i], data.measure) : "unreachable";
     return (
       names[i] +
       "\nterritory of center " +

@@ -110,7 +110,7 @@ def map_page(
     figures = _summary(metric, scene, method, k, evaluation) + intervals_html(evaluation)
     if stability is not None:
         sentence = escape(stability.sentence(unit_shown(metric)))
-        figures += f"<section><h2>How firmly they stand</h2><p>{sentence}</p></section>"
+        figures += f"<section><h2>How sure their places are</h2><p>{sentence}</p></section>"
     return page_html(
         named,
         _layers(scene),
@@ -196,13 +196,13 @@ def _notes(answer: dict[str, Any]) -> list[str]:
     if answer["weight"] is not None:
         notes.append(
             "Gray disks: sums of weights over squares that follow the zoom; area is proportional "
-            "to the sum. Sums below a thousandth of the largest, and negative ones, as noise "
-            "makes some, are not drawn."
+            "to the sum. Sums below a thousandth of the largest are not drawn, nor are negative "
+            "ones, which noise can cause."
         )
     if "doubt" in answer["centers"][0]:
-        notes.append("Halos around centers: the wider, the less firmly the center stands.")
+        notes.append("Halos around centers: the wider, the less sure the place of the center.")
     elif "low" in answer["centers"][0]:
-        less = "the less is known of how much each one serves"
+        less = "the less sure how much demand the center serves"
         notes.append(f"Halos around centers: the wider, {less}.")
     return notes
 

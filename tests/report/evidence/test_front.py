@@ -188,7 +188,9 @@ def test_what_is_reported_is_right():
     assert "at most 3 records of each user" in details
     assert "replace-one" in details
     assert "the number of users" in record["dp_variant"]["unprotected_quantities"]
-    assert "epsilon 2 is spent and 1 left" in record["privacy_loss"]["privacy_parameters_details"]
+    assert (
+        "epsilon 2 is spent and 1 is left" in record["privacy_loss"]["privacy_parameters_details"]
+    )
     assert "clinics" in record["privacy_loss"]["privacy_parameters_details"]
     assert package_facts()["sha256"] in record["implementation"]["mechanisms"]
     universe = found.facts.universe

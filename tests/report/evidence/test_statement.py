@@ -33,10 +33,10 @@ def test_every_blank_and_no_other_is_marked(name):
 
 def test_odds_are_in_words():
     words = " ".join(promise(facts("release")))  # epsilon 1/3
-    assert "as likely as not whether one record is among the data" in words
+    assert "even odds about whether one record is among the data" in words
     assert "at most 58.3 % sure" in words
     assert "at most 13.5 %" in words
-    assert "This may fail" in " ".join(promise(facts("zCDP")))
+    assert "may fail with a probability" in " ".join(promise(facts("zCDP")))
     assert "which of two values" in " ".join(promise(facts("users, replace-one")))
     assert promise(facts("uniform"))[0].startswith("No private data was read")
 

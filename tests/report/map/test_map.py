@@ -109,7 +109,7 @@ def test_page_shows_centers_territories_and_noisy_mass():
         "Nothing on this page was computed from private data other than through these releases."
         in page
     )
-    assert "can be at most 58.3 % sure of it from this page." in page  # e^(1/3) : 1
+    assert "can become at most 58.3 % sure of it from this page." in page  # e^(1/3) : 1
     facts = ["discrete Laplace", "histogram of 8 parts", "add-remove", "partition"]
     for said in ["0.333333 (exactly 1/3)", *facts]:
         assert said in page
@@ -248,7 +248,7 @@ def test_a_receipt_says_whose_promise_it_is():
     ]
     for expected in [
         *reported,
-        "that a user was this one rather than another can be at most 62.3 %",
+        "that a user was this one rather than another can become at most 62.3 %",
     ]:
         assert expected in said
     assert show_number(Fraction(11, 10)) == "1.1" and show_number("0.10") == "0.1"
