@@ -50,7 +50,7 @@ EXTENDED = (
     "tests/solvers/estimate/test_intervals.py",
     "tests/solvers/estimate/test_joint_posterior.py",
     "tests/solvers/test_kmedian.py::test_among_the_centers_of_several_searches",
-    "tests/solvers/test_kmedian.py::test_nearly_as_good_without_the_whole_block",
+    "tests/solvers/test_kmedian.py::test_nearly_as_good_without_a_block_of_all_distances",
     "tests/solvers/test_kmedian.py::test_opened_facilities_of_large_universes",
     "tests/solvers/objectives/test_beyond_a_block.py",
     "tests/solvers/objectives/test_sampled_cover.py",

@@ -1,5 +1,5 @@
-"""Slow, obvious twins of every fast path: pure Python and plain numpy, written from the definitions
-and from nothing in the package.
+"""Slow, obvious reference implementations of every fast path: pure Python and plain numpy, written
+from the definitions and from nothing in the package.
 
 Graphs here are ``(n, edges)`` with edges ``(tail, head, length)``, undirected; self-loops, parallel
 edges and length 0 are normal.

@@ -1,5 +1,5 @@
-"""Slow obvious twins: reverse greedy by trying every removal, badly cut centers by asking every
-cell, clipped sums record by record.
+"""Slow, obvious reference implementations: reverse greedy by trying every removal, badly cut
+centers by asking every cell, clipped sums record by record.
 """
 
 import math

@@ -1,5 +1,5 @@
-"""Slow obvious twins of the local model: exact distributions by walking through all coins, hashes
-one by one, exact shuffles of few users.
+"""Slow, obvious reference implementations of the local model: exact distributions by walking
+through all coins, hashes one by one, exact shuffles of few users.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Slow twins of the objectives, from their definitions: every choice of sites is tried."""
+"""Reference implementations of the objectives, from their definitions: all choices are tried."""
 
 from bisect import bisect_left
 from itertools import combinations, product

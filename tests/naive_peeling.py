@@ -1,4 +1,4 @@
-"""Slow twins of rounds of small balls: cell by cell, in Python's integers."""
+"""Slow reference implementations of rounds of small balls: cell by cell, in Python's integers."""
 
 import math
 from collections import Counter

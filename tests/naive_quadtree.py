@@ -1,5 +1,5 @@
-"""Slow obvious twins of the shifted quadtree: Python integers, recursion, all assignments of
-centers.
+"""Slow, obvious reference implementations of the shifted quadtree: Python integers, recursion, all
+assignments of centers.
 """
 
 from fractions import Fraction

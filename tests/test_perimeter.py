@@ -57,7 +57,7 @@ def test_whoever_encodes_is_inside(inside):
     assert {file for file in found if not file.startswith(outside)} <= set(inside)
 
 
-def test_whoever_is_trusted_stands_below_the_core(parts):
+def test_every_trusted_class_is_below_the_core(parts):
     """What says where a record belongs stands in three rooms, and nowhere else."""
     rooms = {file.split("/")[0] for file in parts[perimeter.ENCODE]}
     assert rooms == {"metrics", "partitions", "universe"}

@@ -130,7 +130,7 @@ def linked(page):
     return {(page.parent / t).resolve() for t in targets if not t.startswith("http")}
 
 
-def test_every_document_stands_behind_one_of_four_entrances():
+def test_every_document_is_linked_from_one_of_four_entrances():
     entrances = linked(ROOT / "docs" / "index.md")
     entrances = {page for page in entrances if page.suffix == ".md"}
     assert {page.stem for page in entrances} == {"tutorial", "how-to", "explanation", "reference"}

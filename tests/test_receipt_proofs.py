@@ -26,7 +26,7 @@ def test_numbers_are_those_of_the_pages():
     assert all((FOLDER.parents[1] / proof_page(n)).is_file() for n in range(1, len(PROOFS) + 1))
 
 
-def test_each_question_and_distribution_stands_on_the_page_of_its_number():
+def test_each_query_and_distribution_is_on_the_page_of_its_proof():
     reported = {one for one in mechanisms() if isinstance(getattr(one, "proof", None), int)}
     for one in reported:
         on = {name for name, _ in row(PAGES[one.proof - 1], "code")}

@@ -29,7 +29,7 @@ def tracked(*folders):
     return [path for name in listed.stdout.split("\0") if (path := ROOT / name).is_file()]
 
 
-def test_the_version_stands_once():
+def test_the_version_is_stated_once():
     assert metricdp.__version__ == version("metricdp") == VERSION
     code = [path for path in tracked("metricdp") if path.suffix == ".py"]
     assert code

@@ -17,8 +17,8 @@ function changes; the others are tried again with `--again`. Exit status 1 if a 
 explained, or an explanation is of no survivor of the files that were run.
 
 Mutated are bodies of functions: not constants of modules and classes, defaults, messages of
-exceptions, and not compiled kernels, which have twins in plain Python (`tests/naive.py`). Tests in
-other processes see no change. Needs a system that can fork.
+exceptions, and not compiled kernels, which have reference implementations in plain Python
+(`tests/naive.py`). Tests in other processes see no change. Needs a system that can fork.
 """
 
 from __future__ import annotations

@@ -336,7 +336,7 @@ def test_a_history_is_read_without_changing_a_byte(path):
     assert [entry["left"] for entry in reported["entries"]] == ["2/3", "1/3"]
 
 
-def test_records_that_are_left_out_are_no_whole_user():
+def test_records_that_are_left_out_do_not_add_a_user():
     for weighting, caps, name in (("share", None, "weighting"), ("record", 2, "caps")):
         with pytest.raises(InputError, match=f"max_snap leaves out records, and {name}"):
             Protection.asked(True, None, weighting, caps, limited=True)

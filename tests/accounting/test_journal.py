@@ -442,7 +442,7 @@ def test_what_states_no_budget_is_no_journal(path, line):
     refuses("is not the journal of a ledger", journal.stated_budget, path, error=JournalError)
 
 
-def test_a_history_is_read_to_its_last_whole_line_and_no_other_file_is_one(path):
+def test_a_history_is_read_to_its_last_complete_line_and_no_other_file_is_one(path):
     torn = filled(path)[:-1]
     path.write_bytes(torn)  # the last line is whole, its end is not
     reported = journal.Journal(path, {})

@@ -55,7 +55,7 @@ def test_a_float_is_the_fraction_of_at_most_a_million_that_is_one_unit_away_at_m
     assert exact(5e-324) == Fraction("5e-324")
 
 
-def test_whole_numbers_stay_exact_and_what_only_turns_into_numbers_is_none():
+def test_integers_stay_exact_and_objects_that_only_convert_to_numbers_are_refused():
     for whole in (2**60 + 1, np.int64(2**60 + 1), -(2**53) - 1):
         assert exact(whole) == Fraction(int(whole))
     for none in (True, False, np.True_, np.array(0.5), np.array([1]), 1j, b"1", [1], None):

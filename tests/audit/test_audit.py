@@ -199,7 +199,7 @@ def setattr_frozen(release, name, value):
     object.__setattr__(release, name, value)
 
 
-def test_noise_that_is_not_on_the_tape_is_noticed():
+def test_noise_that_is_not_recorded_is_noticed():
     def call(demand, ledger):
         from metricdp.privacy import _vault
 
@@ -227,7 +227,7 @@ def test_a_check_that_breaks_down_fails_but_catches_nothing():
     assert last[1].startswith("b: not caught; broken: RuntimeError: no")
 
 
-def test_what_the_short_form_misses_the_whole_check_may_find():
+def test_what_the_short_form_misses_the_long_check_may_find():
     found = report.refuted("late", "", "wrong", "exact distribution", True)
     check = runner.Check("late", True, lambda quick: found, lambda: replace(found, excess=0.0))
     bug = planted.Bug("b", "", ("late",), nullcontext)
@@ -364,7 +364,7 @@ def test_divergences_of_known_pairs():
     assert distributions.log_ratio(np.array([0.0, -np.inf]), np.array([-np.inf, 0.0])) == math.inf
 
 
-def test_randomized_response_reaches_its_claims_of_pool_and_epsilon():
+def test_randomized_response_reaches_its_claims_of_rho_and_epsilon():
     epsilon = 0.3
     one = distributions.log_exponential_mechanism([1, 0], Fraction(3, 10))
     other = distributions.log_exponential_mechanism([0, 1], Fraction(3, 10))

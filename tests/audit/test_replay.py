@@ -152,7 +152,7 @@ TWINS = {
 
 
 @pytest.mark.parametrize("bug", TWINS)
-def test_exact_distributions_on_a_tape_miss_what_it_sees(bug):
+def test_exact_distributions_by_recorded_randomness_miss_what_it_sees(bug):
     with BUGS[bug].plant():
         finding = runner.perform(CHECKS[TWINS[bug]], quick=True)
     assert finding.passed, finding

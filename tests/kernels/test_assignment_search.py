@@ -43,9 +43,7 @@ def _explored(costs, loads, room, first, fixed, chains) -> tuple[float, float]:
 
 
 @given(st.data(), st.booleans())
-def test_room_is_kept_and_nothing_is_cheaper_than_the_best(
-    data: st.DataObject, chains: bool
-) -> None:
+def test_capacities_hold_and_no_assignment_is_cheaper(data: st.DataObject, chains: bool) -> None:
     m, n = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
     k = data.draw(st.integers(1, min(m, 2)))
     fixed = data.draw(st.integers(0, k - (m > k)))

@@ -1,4 +1,4 @@
-"""Nearest centers and clipped sums, beside slow obvious twins."""
+"""Nearest centers and clipped sums, against slow reference implementations."""
 
 import hypothesis.strategies as st
 import numpy as np

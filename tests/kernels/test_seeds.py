@@ -1,4 +1,4 @@
-"""Seedings and swaps against a twin that works out every distance, from the same coins."""
+"""Seedings and swaps against a reference implementation with all distances, from the same coins."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Heap, Dijkstra rows, Voronoi insertion, seeding and boundary arcs against their slow twins."""
+"""Heap, Dijkstra rows, Voronoi insertion, seeding and boundary arcs, against slow reference
+implementations.
+"""
 
 import heapq
 
@@ -20,16 +22,16 @@ NONE = np.empty(0, np.int64)
 @few
 @given(st.lists(st.one_of(st.integers(0, 9), st.none()), max_size=300))
 def test_heap_gives_keys_in_order(steps):
-    keys, payload, size, twin = np.empty(300, np.int64), np.empty(300, np.int64), 0, []
+    keys, payload, size, expected = np.empty(300, np.int64), np.empty(300, np.int64), 0, []
     for number, key in enumerate(steps):
         if key is not None:
             size = heap_push(keys, payload, size, key, number)
-            heapq.heappush(twin, key)
-        elif twin:
+            heapq.heappush(expected, key)
+        elif expected:
             # payloads travel with their keys
-            assert steps[payload[0]] == keys[0] == heapq.heappop(twin)
+            assert steps[payload[0]] == keys[0] == heapq.heappop(expected)
             size = heap_drop(keys, payload, size)
-        assert size == len(twin)
+        assert size == len(expected)
 
 
 @few

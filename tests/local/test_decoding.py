@@ -1,5 +1,5 @@
-"""Sketches and estimates: unbiased to the last digit, equal to slow twins, associative, robust;
-simulations are devices with seeded coins.
+"""Sketches and estimates: unbiased to the last digit, equal to slow reference implementations,
+associative, robust; simulations are devices with seeded coins.
 """
 
 import base64

@@ -28,7 +28,7 @@ def demand_of(metric, population, n, seed):
     return mdp.PrivateDemand(metric, [metric.ids[i] for i in made.tolist()])
 
 
-def test_a_right_expectation_gains_and_a_useless_one_is_not_believed(town):
+def test_a_right_expectation_gains_and_a_useless_one_is_dropped(town):
     metric, population = town
     useless = np.random.default_rng(1).permutation(population)
     costs, trusts = {}, {}

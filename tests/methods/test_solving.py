@@ -122,7 +122,7 @@ def test_a_start_is_where_searches_begin_and_never_lost(monkeypatch):
         assert kept.value == pytest.approx(best.value) and kept.bound == best.bound
 
 
-def test_where_no_single_source_has_room():
+def test_where_no_single_source_has_capacity_left():
     metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
     with pytest.raises(InputError, match="2 has a load of 7, more than any site"):
         mdp.solve(metric, o.Capacitated(2, 6, single_source=True), weights=[2, 2, 7])

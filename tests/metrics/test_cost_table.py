@@ -51,7 +51,7 @@ def test_best_sites_are_found(power):
         assert kept.centers[1] in ("A", "B")
 
 
-def test_a_table_beyond_the_largest_block_is_searched_whole(monkeypatch):
+def test_a_table_beyond_the_largest_block_is_searched_as_one_block(monkeypatch):
     monkeypatch.setattr("metricdp.solvers.kmedian.WHOLE_BLOCK", 10)
     assert mdp.k_median(table(), k=2).centers == mdp.k_median(table(), k=2).centers
 

@@ -114,7 +114,7 @@ COVER = CoverQuery(
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("demand", [ONE, MANY])
-def test_a_cover_is_paid_whole_and_drawn_with_the_factor_of_its_proof(
+def test_a_cover_is_paid_for_in_full_and_drawn_with_the_factor_of_its_proof(
     monkeypatch, demand, relation
 ):
     seen = []

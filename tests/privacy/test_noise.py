@@ -33,7 +33,7 @@ def test_the_distribution_of_less_variance_is_drawn(l1, square, epsilon):
 
 
 @pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])
-def test_opendp_is_asked_to_confirm_and_believed_when_it_does_not(monkeypatch, kind):
+def test_opendp_is_asked_to_confirm_and_its_refusal_counts(monkeypatch, kind):
     noise = (
         DiscreteLaplace(3, Fraction(1, 2))
         if kind is DiscreteLaplace

@@ -220,7 +220,7 @@ def test_blocks_do_not_matter(monkeypatch):
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_a_leader_far_ahead_wins_wherever_it_stands(distribution):
+def test_a_leader_far_ahead_wins_at_any_position(distribution):
     """By 2^40 in units of 1 / eta, over the ends of blocks, and after a comparison to 128 bits."""
     for at in range(5):
         scores = np.where(np.arange(5) == at, 2**40, 0)

@@ -85,7 +85,7 @@ def test_honest_shares_alone_have_the_rho_that_is_paid(epsilon, colluding):
         assert renyi(planted, unit, order) > 1.5 * rho
 
 
-def test_the_price_of_the_difference_is_within_its_room():
+def test_the_price_of_the_difference_is_within_its_bound():
     worlds = itertools.product(("1e-3", "1/10", 1, 10, 100), (2, 20, 1024), (2, 2000))
     for epsilon, holders, sensitivity in worlds:
         cost = Cost.zcdp(epsilon, DELTA)
@@ -134,7 +134,7 @@ def test_a_number_passes_its_coins_with_the_odds_of_the_distribution(number, hon
     assert Fraction(sum(passed), len(passed)) == odds
 
 
-def test_no_coin_is_of_the_last_run_that_is_not_whole(monkeypatch):
+def test_no_coin_is_of_the_last_incomplete_multiple_of_the_bound(monkeypatch):
     """2^64 leaves 1 by 3: one number of 64 bits is drawn again, and the one before it is not."""
     words = iter([[2**64 - 1, 5], [2**64 - 2]])
 

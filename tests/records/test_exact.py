@@ -88,7 +88,7 @@ def test_digits_add_up_and_none_leaves_64_bits(counts, largest):
     assert len(parts) == 1 or sum(counts) * largest >= 2**63
 
 
-def test_narrow_and_wide_sums_are_joined_whole():
+def test_narrow_and_wide_sums_are_joined_without_loss():
     """What is in 64 bits and what is not, in either order."""
     narrow, wide = exact.Sums(np.array([-3, 5])), exact.Sums(np.array([1, -1]), np.array([7, 2]))
     for first, then in ((narrow, wide), (wide, narrow), (narrow, narrow), (wide, wide)):

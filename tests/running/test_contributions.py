@@ -33,7 +33,7 @@ def test_users_are_counted_by_powers_of_two():
     assert LogSizes(2).of(people([4, 5, 99])).tolist() == [2, 2, 2]
 
 
-def test_the_last_number_stands_for_more_too():
+def test_the_last_number_also_counts_larger_ones():
     users = of_numbers(people([1, 8, 99]), PATH)
     found = gate._noisy(users, HistogramQuery(LabelParts.of(PATH)), None)
     assert found.tolist() == [1, 0, 0, 1, 1]

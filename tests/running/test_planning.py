@@ -35,7 +35,7 @@ def test_more_privacy_costs_more_accuracy_and_any_data_is_better_than_none(repor
 
 
 def test_figures_are_those_of_the_runs(reported):
-    """A naive twin of `Plan.forecast`: sort all runs and count to the share."""
+    """A reference implementation of `Plan.forecast`: sort all runs and count to the share."""
     for i in range(2):
         for shape in (None, 0, 1):
             rows = [(s, r) for s in range(2) for r in range(3) if shape in (None, s)]
@@ -217,7 +217,7 @@ def test_what_epsilon_buys_is_said_where_a_sentence_says_it():
     assert plan(GRID, records=800, k=4, epsilons=[1], repeats=1, shapes=FEW).remark() == ""
 
 
-def test_a_limited_time_has_room_for_one_demand_at_least():
+def test_a_limited_time_suffices_for_one_demand_at_least():
     """That of the shape whose page is shown; the others are tried first of all where there is more
     time, and what was not is not counted.
     """

@@ -128,7 +128,7 @@ def best_of_some(name, power):
 @pytest.mark.parametrize("name", WORLDS)
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
-def test_nearly_as_good_without_the_whole_block(name, power, scale, request):
+def test_nearly_as_good_without_a_block_of_all_distances(name, power, scale, request):
     metric, some = WORLDS[name](), best_of_some(name, power)
     request.getfixturevalue(scale)
     for weights, k, best in some:

@@ -1,5 +1,5 @@
-"""Sums of the records that removals left: slow twins, sensitivities, what is refused, what the gate
-keeps between questions.
+"""Sums of the records that removals left: slow reference implementations, sensitivities, refusals,
+and what the gate keeps between questions.
 """
 
 from collections import Counter

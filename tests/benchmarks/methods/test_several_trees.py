@@ -41,7 +41,7 @@ def test_the_program_is_exact_on_the_tree(seed, leaves, data):
 
 @settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(1, 9), st.sampled_from([1, 2]))
-def test_reverse_greedy_is_its_slow_twin(seed, m, power):
+def test_reverse_greedy_equals_its_reference_implementation(seed, m, power):
     rng = np.random.default_rng(seed)
     points, weights = (
         rng.integers(0, 40, (m, 2)) + rng.random((m, 2)),

@@ -1,4 +1,4 @@
-"""Weights inside a box's cells, and centers for them, beside a slow obvious twin."""
+"""Weights inside a box's cells, and centers for them, against a reference implementation."""
 
 from types import SimpleNamespace
 

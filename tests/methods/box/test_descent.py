@@ -12,7 +12,7 @@ from metricdp.partitions.box.cells import WholeBox
 from metricdp.releases import Mechanism, Receipt, Release
 
 
-def test_what_is_believed():
+def test_shrinkage():
     assert shrinkage(2.0, 1.0) == 0.75 and shrinkage(1.0, 2.0) == 0 and shrinkage(0.0, 0.0) <= 1
 
 

@@ -1,4 +1,4 @@
-"""Cells that stand out of the noise, alone or together, beside a slow obvious twin."""
+"""Cells above the noise threshold, alone or together, against a reference implementation."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from tests import naive
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("m", [1, 2, 40])
 @pytest.mark.parametrize("sure", [0.5, 5.0])
-def test_standing(d, m, sure):
+def test_above_noise_equals_the_reference_implementation(d, m, sure):
     rng = np.random.default_rng(10 * d + m)
     points = rng.random((m, d))
     counts = rng.laplace(0, 1, m) + np.where(rng.random(m) < 0.2, 8.0, 0.0)
@@ -26,7 +26,7 @@ def test_standing(d, m, sure):
 
 
 @pytest.mark.parametrize("records", [344, 1e3, 1e5])
-def test_noise_seldom_stands_out_and_the_less_the_more_records_there_are(records):
+def test_noise_seldom_exceeds_the_threshold_and_the_less_the_more_records_there_are(records):
     rng = np.random.default_rng(3)
     places = 100.0 * np.arange(400.0)[:, None]
     loud = np.full(400, 2**0.5)  # of one unit of noise
@@ -65,7 +65,7 @@ def reported(tree, mean, counts):
     return Estimate(mean, {}, tree, [Counts(np.arange(15), counts, 1.5 / 2**0.5)])
 
 
-def test_what_stands_out_stays_and_what_may_be_noise_does_not():
+def test_weight_above_the_threshold_stays_and_what_may_be_noise_does_not():
     tree = row(8)
     counts = np.zeros(15)
     counts[0] = 100.0

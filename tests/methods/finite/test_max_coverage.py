@@ -72,7 +72,7 @@ def test_balls_are_the_points_within_the_radius(kind, some):
         assert balls.centers.tolist() == centers.tolist()
 
 
-def test_large_balls_are_listed_while_there_is_room():
+def test_large_balls_are_listed_while_memory_allows():
     balls = Balls(METRICS["graph"](), 100.0)
     n = balls.n_elements
     assert [listed_balls(balls, most).n_sets for most in (0, n, 3 * n + 1, n * n)] == [1, 1, 3, n]
@@ -89,7 +89,7 @@ def test_listed_sets_hold_an_element_once_however_often_it_is_listed():
     assert [matrix.members(i).tolist() for i in range(3)] == [[0, 1], [], [3]]
 
 
-def test_sums_are_over_sets_that_are_trusted_and_counts_whose_sum_has_room():
+def test_sums_are_over_sets_that_are_trusted_and_counts_whose_sum_does_not_overflow():
     class Own(ListedSets):
         pass
 

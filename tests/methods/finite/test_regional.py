@@ -30,7 +30,7 @@ def everywhere(times, **options):
     ("add-remove", 2, Fraction(2, 5), Fraction(8, 5)),
     ("replace-one", 2, Fraction(1, 5), Fraction(4, 5)),
 )
-def test_each_region_is_paid_with_its_own_epsilon_and_the_whole_is_charged(
+def test_each_region_is_paid_with_its_own_epsilon_and_the_total_is_charged(
     relation, m, ward, elsewhere
 ):
     ledger = mdp.Ledger(3, neighboring=relation)
@@ -52,7 +52,7 @@ def test_each_region_is_paid_with_its_own_epsilon_and_the_whole_is_charged(
     st.sampled_from(["add-remove", "replace-one"]),
     st.integers(1, 8),
 )
-def test_shares_are_kept_and_what_a_unit_can_touch_costs_the_whole(shares, relation, m):
+def test_shares_are_kept_and_what_a_unit_can_touch_costs_the_total(shares, relation, m):
     regions = {str(i): share for i, share in enumerate(shares)}
     each = Regional(regions=regions).epsilons(Fraction(7, 3), relation, m)
     assert all(a * shares[0] == each[0] * b for a, b in zip(each, shares))

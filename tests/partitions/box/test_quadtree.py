@@ -40,7 +40,7 @@ def randomly_opened(space, seed, rounds=6):
 
 @few
 @given(boxes(), seeds, st.integers(1, 120))
-def test_keys_are_those_of_the_naive_twin(space, seed, depth):
+def test_keys_are_those_of_the_reference_implementation(space, seed, depth):
     tree = ShiftedQuadtree(space, min(depth, MOST_CUTS * space.dimension), seed)
     order = naive.axes(space.lower, space.upper, tree.depth)
     assert tree.axes.tolist() == order

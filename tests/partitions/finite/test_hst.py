@@ -74,7 +74,7 @@ def check_structure(tree) -> None:
         assert sum(tree.sizes[nodes]) == tree.n_points
 
 
-def check_against_twin(metric, seed: int, beta: float) -> None:
+def check_against_reference(metric, seed: int, beta: float) -> None:
     permutation = np.random.default_rng(seed).permutation(len(metric))
     tree = grown(metric, permutation, beta)
     levels = naive.hst_clusters(whole(metric), permutation.tolist(), beta)
@@ -107,8 +107,8 @@ def check_domination(metric, tree) -> None:
 
 @few
 @given(graph=naive.graphs(longest=9), coins=coins)
-def test_twin_on_graphs(graph, coins):
-    check_against_twin(graph_metric(*graph), *coins)
+def test_reference_implementation_on_graphs(graph, coins):
+    check_against_reference(graph_metric(*graph), *coins)
 
 
 @few
@@ -119,16 +119,18 @@ def test_twin_on_graphs(graph, coins):
     ),
     coins=coins,
 )
-def test_twin_on_lengths_of_all_sizes(graph, lengths, coins):
+def test_reference_implementation_on_lengths_of_all_sizes(graph, lengths, coins):
     n, edges = graph
-    check_against_twin(graph_metric(n, [(u, v, w) for (u, v, _), w in zip(edges, lengths)]), *coins)
+    check_against_reference(
+        graph_metric(n, [(u, v, w) for (u, v, _), w in zip(edges, lengths)]), *coins
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @few
 @given(points=point_sets, coins=coins)
-def test_twin_on_points(kind, points, coins):
-    check_against_twin(kind(points), *coins)
+def test_reference_implementation_on_points(kind, points, coins):
+    check_against_reference(kind(points), *coins)
 
 
 @few
@@ -137,8 +139,8 @@ def test_twin_on_points(kind, points, coins):
     coins=coins,
     scale=st.sampled_from([1.0, 0.3, 1e-9]),
 )
-def test_twin_on_matrices(graph, coins, scale):
-    check_against_twin(PrecomputedMetric(naive.all_pairs(*graph) * scale), *coins)
+def test_reference_implementation_on_matrices(graph, coins, scale):
+    check_against_reference(PrecomputedMetric(naive.all_pairs(*graph) * scale), *coins)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -55,7 +55,7 @@ class Often(Source):
 
 @pytest.mark.parametrize("n_users", EDGES)
 @pytest.mark.parametrize("shift", [0, 16])
-def test_one_user_more_moves_amounts_of_both_signs_by_one_whole(n_users, shift):
+def test_one_user_more_moves_amounts_of_both_signs_by_one_unit_of_weight(n_users, shift):
     """2^27 users summed to -2^63, and one more to +2^63 (weighting="share", against=)."""
     near, far = (Service(BOX, [[at]]) for at in (0.0, 3.0))
     bits = n_users.bit_length() - 1
@@ -88,7 +88,7 @@ def test_counted_users_have_the_same_sums(n_users):
         assert Tally(np.array([0, 1]), np.array([1, 2])).counts.dtype == np.int64
 
 
-def test_grains_of_users_in_a_box_are_counted_by_every_digit():
+def test_weight_units_of_users_in_a_box_are_counted_by_every_digit():
     """A user of exactly 65,536 weight units at one place is one whole, not two."""
     for records in (1, 2, 3, 70_000):
         points = np.linspace(0.1, 2.9, records)[:, None]

@@ -58,7 +58,7 @@ class Points:
 
 @settings(max_examples=80)
 @given(RECORDS)
-def test_grains_are_those_of_the_definition(records):
+def test_weight_units_are_those_of_the_definition(records):
     users = [f"u{user}" for user, _ in records]
     at = np.array([place for _, place in records], np.int64)
     found = np.bincount(at, weight_units(users, at), minlength=5)
@@ -80,7 +80,7 @@ def test_what_an_engine_does_with_a_block_is_the_same(records):
 
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), max_size=30))
-def test_a_block_of_two_columns_has_the_grains_of_its_places_in_order(records):
+def test_a_block_of_two_columns_has_the_weight_units_of_its_places_in_order(records):
     pd = pytest.importorskip("pandas")
     names = ["_0", "_1", "_user"]
     block = pd.DataFrame(records, columns=["_user", "_0", "_1"]).astype({"_user": str})
@@ -91,7 +91,7 @@ def test_a_block_of_two_columns_has_the_grains_of_its_places_in_order(records):
     assert {at: int(n) for at, n in found.items() if n} == want
 
 
-def test_one_user_more_adds_one_whole_and_changes_nothing_else():
+def test_one_user_more_adds_one_unit_of_weight_and_changes_nothing_else():
     some = [("a", 0), ("a", 3), ("b", 3), ("b", 3), ("b", 1)]
     for more in ([("c", 4)], [("c", 4)] * 70_000, [("c", i % 5) for i in range(999)]):
         counts = []
@@ -103,7 +103,7 @@ def test_one_user_more_adds_one_whole_and_changes_nothing_else():
         assert (change >= 0).all() and change.sum() == WHOLE
 
 
-def test_a_box_counts_groups_and_thins_by_grains():
+def test_a_box_counts_groups_and_subsamples_by_weight_units():
     coins = np.random.default_rng(2)
     points = coins.random((300, 2)).round(1)
     users = np.r_[
@@ -123,7 +123,7 @@ def test_a_box_counts_groups_and_thins_by_grains():
     assert abs(thin / held.sum() - 0.25) < 0.01  # 6 standard deviations are 0.0016
 
 
-def test_rows_that_an_engine_read_have_their_grains_last():
+def test_rows_that_an_engine_read_have_their_weight_units_last():
     rows = np.array([[3.0, 0.0, 5.0], [1.0, 2.0, 7.0], [3.0, 1.0, 9.0]])
     points = PLACES.encoder(True)
     assert points.columns == ("_0", "_1", "_2") and points.place(rows).tolist() == rows.tolist()

@@ -307,7 +307,7 @@ def test_colors_of_the_screen_are_followed(visit, scheme):
     assert canvas(page) != before  # at once, without opening it anew
 
 
-def test_resizing_keeps_the_whole_or_the_place(visit):
+def test_resizing_keeps_the_whole_map_or_the_place(visit):
     page = visit(1000, 700)
     page.set_viewport_size({"width": 800, "height": 500})
     until(page, "stage.seen().wide < 500")

@@ -114,7 +114,7 @@ def test_a_single_part_has_intervals_too(grid):
     assert reported.sums(np.zeros(900, np.int64), 1).estimate[0] == pytest.approx(500)
 
 
-def test_shared_territories_are_reported_as_whole_ones_are(grid):
+def test_shared_territories_are_reported_as_unshared_ones_are(grid):
     rng = np.random.default_rng(4)
     true = rng.poisson(3, 900)
     reported = Credible(released(grid, true, 4.0, 1))

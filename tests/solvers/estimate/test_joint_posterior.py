@@ -131,7 +131,7 @@ def test_chance_in_two_parts_against_integration():
     np.testing.assert_allclose(model.mean(), exact, rtol=0.02)
 
 
-def test_records_that_follow_what_is_expected_are_told_from_others():
+def test_records_that_follow_the_expectation_are_distinguished_from_others():
     rng, errors = np.random.default_rng(8), []
     for seed in range(12):
         tree = random_tree(48, seed)

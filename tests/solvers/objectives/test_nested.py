@@ -85,7 +85,7 @@ def test_what_nested_cannot_do_is_said():
     refuses("of must make an objective", o.Nested, [1], of=lambda k: k)
 
 
-def test_stages_with_sizes_tell_the_room_of_each_site():
+def test_stages_with_sizes_report_the_capacity_of_each_site():
     metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     sizes = [o.Size(2.0), o.Size(7.0, most=1)]
     plan = mdp.solve(metric, o.Nested([2, 3], of=lambda k: o.Capacitated(k, sizes)))
