@@ -445,7 +445,7 @@ def main(names: Sequence[str]) -> None:
     """Write the table into the page; of some doors alone if they are named."""
     known = rows_of_page() if names else {}
     before, _, rest = PAGE.read_text("utf-8").partition(FIRST)
-    head = f"| door | {APART} | {NO_USER} | {NO_COLUMN} |\n| --- | --- | --- | --- |\n"
+    head = f"| entry point | {APART} | {NO_USER} | {NO_COLUMN} |\n| --- | --- | --- | --- |\n"
     body = ""
     for door in [*DOORS, *BY_SPARK]:
         reported = row(door) if not names or door.name in names else known[door.name]
