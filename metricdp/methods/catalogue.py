@@ -10,12 +10,12 @@ OF_FINITE_UNIVERSES = {
     "partition": "noisy counts of public parts",
     "uniform": "ignores the demand and costs nothing",
     "hst": "noisy counts of the nodes of a public tree",
-    "local-search": "swaps of centers drawn by their cost",
-    "max-coverage": "counts on parts refined where private balls lie (give it a delta)",
+    "local-search": "private swaps of centers, drawn by cost",
+    "max-coverage": "noisy counts of parts, finer in private balls (give it a delta)",
 }
 OF_BOXES_ALONE = {
-    "quadtree": "noisy counts of a box's cells, split where the demand is",
-    "coreset": "a weighted set to publish, by noisy counts",
-    "lloyd": "noisy counts and sums around centers, step after step",
+    "quadtree": "noisy counts of a box's cells, split where demand is",
+    "coreset": "weighted points to publish, from noisy counts",
+    "lloyd": "Lloyd's steps on noisy counts and sums",
     "lsh": "noisy averages of the nodes of a tree of hash prefixes",
 }
