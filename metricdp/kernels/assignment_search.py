@@ -163,7 +163,8 @@ def _reassign(
     near, two_costs = state.nearest, state.two_costs
     if two_costs[j, 1 if near[j, 0] == s else 0] - here - relief - lacks * load >= -min_gain:
         return False
-    best, to, other, goal = -min_gain, -1, -1, -1
+    none = np.int64(-1)
+    best, to, other, goal = -min_gain, none, none, none
     for t in range(len(rows)):
         if same and state.changed[t] <= seen:
             continue
@@ -174,7 +175,7 @@ def _reassign(
         before = penalty * _violation(sites, row, used[t])
         change = gain + penalty * _violation(sites, row, used[t] + load) - before
         if change < best:
-            best, to, other = change, t, -1
+            best, to, other = change, t, none
         fits = used[t] + load <= sites.capacity[row] and left >= sites.min_load[rows[s]]
         if fits or not chains:
             continue
@@ -231,7 +232,7 @@ def _recenter(
     while i >= 0:
         total += costs[i]
         i = state.after[i]
-    best, found = total[state.rows[s]] - min_gain, -1
+    best, found = total[state.rows[s]] - min_gain, np.int64(-1)
     for r in range(len(total)):
         at = state.slot[sites.place[r]]
         if (

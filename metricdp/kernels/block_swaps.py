@@ -310,7 +310,7 @@ def block_relink(
             if in_target[s]:
                 losses[s] = np.inf
         at = 0
-        slot = 0
+        slot = np.int64(0)
         lowest = np.inf
         for t in range(n_missing - step):
             common_change = row_change(block[missing[t]], weights, labels, losses, space)

@@ -66,7 +66,7 @@ def branches(near: NearSites, fixed: NDArray) -> Branches:
         np.zeros(m, bool),
     )
     for i in fixed:
-        _open_or_close(near, state, i, 1)
+        _open_or_close(near, state, i, np.int64(1))
         state.free[i] = False
     return state
 
@@ -173,7 +173,7 @@ def search_branches(
             i = state.order[depth, state.tried[depth, 1]]
             state.tried[depth, 1] += 1
             state.free[i] = False
-            _open_or_close(near, state, i, 1)
+            _open_or_close(near, state, i, np.int64(1))
             depth += 1
             state.at[1] = 1
             continue
@@ -181,6 +181,7 @@ def search_branches(
             state.free[i] = True
         depth -= 1
         if depth >= 0:
-            _open_or_close(near, state, state.order[depth, state.tried[depth, 1] - 1], -1)
+            i = state.order[depth, state.tried[depth, 1] - 1]
+            _open_or_close(near, state, i, np.int64(-1))
     state.at[0] = depth
     return visited

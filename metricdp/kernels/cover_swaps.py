@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
@@ -58,14 +59,14 @@ def cover_local_search(
         for i in range(n_fixed, k):
             old = chosen[i]
             loss = removal_loss(reach, worth, count, old)
-            change_count(reach, gains, worth, count, old, -1)
+            change_count(reach, gains, worth, count, old, np.int64(-1))
             is_open[old] = False
             best = old
             most = loss
             for site in range(len(gains)):
                 if not is_open[site] and gains[site] > most + 1e-9 * abs(most):
                     best, most = site, gains[site]
-            change_count(reach, gains, worth, count, best, 1)
+            change_count(reach, gains, worth, count, best, np.int64(1))
             is_open[best] = True
             chosen[i] = best
             better = better or best != old
@@ -91,4 +92,4 @@ def fill_greedily(
                 best = site
         chosen[i] = best
         is_open[best] = True
-        change_count(reach, gains, worth, count, best, 1)
+        change_count(reach, gains, worth, count, best, np.int64(1))

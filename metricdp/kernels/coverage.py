@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
@@ -17,7 +18,7 @@ def add_balls(
     """
     count = 0
     for i in range(len(sources)):
-        count = search(graph, sources[i], radius, len(total), 1, space)
+        count = search(graph, sources[i], radius, len(total), np.int64(1), space)
         for j in range(count):
             total[space.touched[j]] += amounts[i]
         forget(space, count)

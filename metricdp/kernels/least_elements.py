@@ -52,10 +52,10 @@ def graph_labels(
     indptr, indices, lengths = graph
     known = found.known
     for i in range(len(sources)):
-        size = 0
+        size = np.int64(0)
         if known[sources[i]] > 0:
             known[sources[i]] = 0
-            size = heap_push(keys, payload, 0, 0, sources[i])
+            size = heap_push(keys, payload, size, np.int64(0), sources[i])
         while size > 0:
             d = keys[0]
             u = payload[0]
@@ -68,7 +68,7 @@ def graph_labels(
                 t = d + lengths[a]
                 if t < known[v]:
                     known[v] = t
-                    size = heap_push(keys, payload, size, t, v)
+                    size = heap_push(keys, payload, size, t, np.int64(v))
 
 
 @njit(cache=True, nogil=True, fastmath=_EXACT)

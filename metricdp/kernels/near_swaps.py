@@ -296,7 +296,7 @@ def _swap(
         at = left if way == 0 else row
         ring[3] += near.site_start[at + 1] - near.site_start[at]
         for e in range(near.site_start[at], near.site_start[at + 1]):
-            j = near.client[e]
+            j = np.int64(near.client[e])
             f, g = state.first[j], state.second[j]
             df, dg = state.c_first[j], state.c_second[j]
             if way == 0:
@@ -341,7 +341,7 @@ def _descend(
     m = len(work.queue)
     change = 0.0
     while ring[2] > 0:
-        i = work.queue[ring[0]]
+        i = np.int64(work.queue[ring[0]])
         ring[0] = (ring[0] + 1) % m
         ring[2] -= 1
         work.queued[i] = False
@@ -353,7 +353,7 @@ def _descend(
             if logged < len(log):
                 log[logged, 0], log[logged, 1] = slot, state.centers[slot]
             logged += 1
-            change += _swap(near, state, work, ring, slot, i, True)
+            change += _swap(near, state, work, ring, slot, i, np.bool_(True))
     return change, logged
 
 
@@ -364,13 +364,14 @@ def descended(
     """Try all candidates in an order, then those affected by swaps. Returns the cost."""
     m = len(work.queue)
     ring = np.zeros(4, np.int64)
-    log = np.empty((0, 2), np.int32)
+    log = np.empty((0, 2), np.int64)
     for i in order:
         work.queued[i] = True
         work.queue[ring[1]] = i
         ring[1] = (ring[1] + 1) % m
         ring[2] += 1
-    return cost + _descend(near, state, work, ring, log, 0, cost, tolerance, 1 << 60)[0]
+    none, most = np.int64(0), np.int64(1 << 60)
+    return cost + _descend(near, state, work, ring, log, none, cost, tolerance, most)[0]
 
 
 @njit(cache=True, nogil=True)
@@ -397,8 +398,8 @@ def kick_and_descend(
     """
     n = len(near.weights)
     ring = np.zeros(4, np.int64)
-    log = np.empty((4096, 2), np.int32)
-    nearby = np.empty(32, np.int32)
+    log = np.empty((4096, 2), np.int64)
+    nearby = np.empty(32, np.int64)
     ring[3] = effort[0]
     while ring[3] < effort[1]:
         current_temperature = temperature * (1.0 - ring[3] / effort[2])
@@ -427,10 +428,10 @@ def kick_and_descend(
                     centers = 1
                     break
         # Replace them by random candidates near the point; the log can undo it.
-        logged = 0
+        logged = np.int64(0)
         change = 0.0
         for _ in range(min(exchanged, centers)):
-            row = near.site[begin + int(uniform(coins) * (reach - begin))]
+            row = np.int64(near.site[begin + int(uniform(coins) * (reach - begin))])
             if state.slot[row] >= 0:
                 continue
             at = int(uniform(coins) * centers)
@@ -439,7 +440,7 @@ def kick_and_descend(
             nearby[at] = nearby[centers]
             log[logged, 0], log[logged, 1] = slot, state.centers[slot]
             logged += 1
-            change += _swap(near, state, work, ring, slot, row, True)
+            change += _swap(near, state, work, ring, slot, row, np.bool_(True))
         more, logged = _descend(near, state, work, ring, log, logged, cost, tolerance, len(log))
         change += more
         # Metropolis rule: accept a rise of random size, else undo all swaps.
@@ -453,6 +454,6 @@ def kick_and_descend(
                 best[:] = state.centers
         else:
             for t in range(logged - 1, -1, -1):
-                _swap(near, state, work, ring, log[t, 0], log[t, 1], False)
+                _swap(near, state, work, ring, log[t, 0], log[t, 1], np.bool_(False))
     effort[0] = ring[3]
     return cost, best_cost

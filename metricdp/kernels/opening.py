@@ -55,7 +55,7 @@ def open_and_close(
         labels, losses = label_columns(costs, opened), np.empty(len(opened))
         space = workspace(n, len(opened))
         closing_gain = np.where(may_close[opened], prices[opened], -np.inf)
-        cost = block_losses(weights, 0, labels, losses) + prices[opened].sum()
+        cost = block_losses(weights, np.int64(0), labels, losses) + prices[opened].sum()
         n_rejected, improved = 0, False
         while n_rejected < m and not improved:
             site = order[position]

@@ -51,7 +51,7 @@ def _knapsack01(
     """
     items, gain, load = _by_ratio(row, prices, loads, capacity, 0.0)
     n = len(items)
-    first = _fractional_bound(gain, load, 0, capacity)
+    first = _fractional_bound(gain, load, np.int64(0), capacity)
     chosen, kept = np.empty(n, np.int64), np.empty(n, np.int64)
     depth, size, best, earned, left, t = 0, 0, 0.0, 0.0, capacity, 0
     tolerance = 1e-12 * first

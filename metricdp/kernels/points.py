@@ -12,7 +12,6 @@ FAR = 1e30
 """Squared distance from which on single precision is not used."""
 
 
-@njit(cache=True, nogil=True)
 def nearest_centers(
     points: NDArray[np.float64], centers: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -25,6 +24,14 @@ def nearest_centers(
     the two least values differ by twice both errors, the least is nearest; else all are compared in
     double precision.
     """
+    points = np.ascontiguousarray(points).view()
+    points.setflags(write=False)  # compiled once, for arrays of either kind
+    found: tuple[NDArray[np.int64], NDArray[np.float64]] = _nearest_centers(points, centers)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _nearest_centers(points: NDArray[np.float64], centers: NDArray[np.float64]) -> tuple:
     n, d = points.shape
     k = len(centers)
     origin, scale = _frame(centers)

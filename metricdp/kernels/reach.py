@@ -14,7 +14,7 @@ def bounded_search(
     graph: tuple, source: int, radius: int, reached: NDArray, space: Workspace
 ) -> int:
     """All vertices within `radius` of a source: ``space.touched``, at distances `reached`."""
-    count = search(graph, source, radius, len(reached), 1, space)
+    count = search(graph, source, radius, len(reached), np.int64(1), space)
     for j in range(count):
         reached[j] = -1 - space.distance[space.touched[j]]
     forget(space, count)

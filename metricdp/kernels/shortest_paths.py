@@ -45,7 +45,7 @@ def search(
     """
     indptr, indices, lengths = graph
     distance, touched, keys, payload, wanted = space
-    size = heap_push(keys, payload, 0, 0, source)
+    size = heap_push(keys, payload, np.int64(0), np.int64(0), source)
     distance[source] = 0
     count = 0
     while size > 0 and count < most and remaining > 0:
@@ -63,7 +63,7 @@ def search(
             t = d + lengths[a]
             if t <= radius and t < distance[v]:
                 distance[v] = t
-                size = heap_push(keys, payload, size, t, v)
+                size = heap_push(keys, payload, size, t, np.int64(v))
     for j in range(size):
         if distance[payload[j]] >= 0:
             distance[payload[j]] = FAR
@@ -111,12 +111,12 @@ def add_sources(
     ``n_arcs + len(sources)`` entries.
     """
     indptr, indices, lengths = graph
-    size = 0
+    size = np.int64(0)
     for i in range(len(sources)):
         if distance[sources[i]] > 0:
             distance[sources[i]] = 0
             label[sources[i]] = first_label + i
-            size = heap_push(keys, payload, size, 0, sources[i])
+            size = heap_push(keys, payload, size, np.int64(0), sources[i])
     entered = 0
     while size > 0:
         d = keys[0]
@@ -131,7 +131,7 @@ def add_sources(
             if t < distance[v]:
                 distance[v] = t
                 label[v] = label[u]
-                size = heap_push(keys, payload, size, t, v)
+                size = heap_push(keys, payload, size, t, np.int64(v))
     return entered
 
 

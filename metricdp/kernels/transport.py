@@ -108,7 +108,7 @@ def transport(costs: NDArray, loads: NDArray, capacity: NDArray, flow: NDArray) 
                         changed = True
             if not changed:
                 break
-        target = -1
+        target = np.int64(-1)
         for i in range(k):
             has_capacity = used[i] < capacity[i] - slack and distance[i] < np.inf
             if has_capacity and (target < 0 or distance[i] < distance[target]):

@@ -114,9 +114,9 @@ def two_nearest(graph: tuple, centers: NDArray, labels: tuple, heap: tuple) -> N
     d_first[:] = FAR
     d_second[:] = FAR
     n = len(first)
-    size = 0
+    size = np.int64(0)
     for i in range(len(centers)):
-        size = heap_push(keys, payload, size, 0, i * n + centers[i])
+        size = heap_push(keys, payload, size, np.int64(0), i * n + centers[i])
     while size > 0:
         d = keys[0]
         v = payload[0] % n
@@ -193,16 +193,16 @@ def move_center(
     centers, slot_at, labels, members, losses, _, dirty, changed, marked = state
     first, second, d_first, d_second = labels
     n = len(first)
-    size = 0
+    size = np.int64(0)
     count = 0
     change = 0.0
     slot_at[centers[slot]] = NOBODY
     slot_at[vertex] = slot
     centers[slot] = vertex
     for which in range(2):
-        v = members[0][which, slot]
+        v = np.int64(members[0][which, slot])
         while v != NOBODY:
-            next_member = members[1][which, v]
+            next_member = np.int64(members[1][which, v])
             change -= _add_contribution(v, -1.0, labels, demand, losses, dirty)
             marked[v] = True
             changed[count] = v
@@ -221,9 +221,9 @@ def move_center(
         # A center's own label can be displaced by two others at distance 0.
         if slot_at[changed[j]] != NOBODY:
             size = heap_push(
-                heap[0], heap[1], size, 0, np.int64(slot_at[changed[j]]) * n + changed[j]
+                heap[0], heap[1], size, np.int64(0), np.int64(slot_at[changed[j]]) * n + changed[j]
             )
-    size = heap_push(heap[0], heap[1], size, 0, np.int64(slot) * n + vertex)
+    size = heap_push(heap[0], heap[1], size, np.int64(0), np.int64(slot) * n + vertex)
     while size > 0:
         d = heap[0][0]
         v = heap[1][0] % n
@@ -321,7 +321,7 @@ def removal_losses(labels: tuple, demand: tuple, fixed: NDArray, losses: NDArray
 @njit(cache=True, nogil=True)
 def cheapest_slots(losses: NDArray, cheap: NDArray) -> None:
     """Fill `cheap` with the slots of the smallest losses, in ascending order. O(k) for few."""
-    size = 0
+    size = np.int64(0)
     for slot in range(len(losses)):
         if size == len(cheap) and losses[slot] >= losses[cheap[size - 1]]:
             continue
@@ -347,7 +347,7 @@ def _best_swap(
     shared = 0.0
     n_slots = 0
     # Dijkstra, pruned at vertices that are no closer to the source than to their second center.
-    size = heap_push(keys, payload, 0, 0, source)
+    size = heap_push(keys, payload, np.int64(0), np.int64(0), source)
     distance[source] = 0
     touched[0] = source
     n_touched = 1
@@ -376,7 +376,7 @@ def _best_swap(
                     touched[n_touched] = u
                     n_touched += 1
                 distance[u] = t
-                size = heap_push(keys, payload, size, t, u)
+                size = heap_push(keys, payload, size, t, np.int64(u))
     # Slots that lose or keep demand: loss plus change. Of the others the cheapest loss suffices.
     for j in range(n_touched):
         distance[touched[j]] = FAR

@@ -50,8 +50,7 @@ def block_search(
     Resende & Werneck (J. Heuristics 2004): all 40 OR-Library instances are solved to optimality by
     default. Each start has a thread; the result does not depend on their number.
     """
-    kind = np.float32 if block.dtype == np.float32 else np.float64
-    block, weights = np.ascontiguousarray(block, kind), np.asarray(weights, np.float64)
+    block, weights = np.ascontiguousarray(block, np.float32), np.array(weights, np.float64)
     fixed = np.unique([] if opened is None else opened).astype(np.int64)
     search = _BlockSearch(block, weights, k, fixed, rng, deadline)
     if starts is None:

@@ -142,7 +142,7 @@ class MetricCosts:
 
     def _rows(self, sources: Ints, targets: Ints) -> Floats:
         measure = self.metric.grid_rows if self.steps else self.metric.distance_rows
-        return measure(sources, targets).astype(np.float64)
+        return measure(sources, targets).astype(np.float64, "C")
 
     def two_nearest(self, rows: Ints) -> tuple[Floats, Floats]:
         """See `BlockCosts`: one search along edges, a k-d tree of the centers, or their rows."""

@@ -377,7 +377,7 @@ def _crossover(near: Near, first: Ints, second: Ints) -> Ints:
     them. Each part is taken from either solution as a whole (partition crossover: Whitley, Hains &
     Howe, GECCO 2009); the result costs at most what its parts cost.
     """
-    a, b = state_at(near, first, 0)[0], state_at(near, second, 0)[0]
+    a, b = (state_at(near, rows.astype(np.int64), 0)[0] for rows in (first, second))
     m = len(a.slot)
     differs = (a.slot >= 0) != (b.slot >= 0)
     from_a, from_b = a.centers[a.first], b.centers[b.first]

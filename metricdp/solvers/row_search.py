@@ -61,7 +61,7 @@ class RowSearch:
         self._demand = np.flatnonzero(weights)
         self._weights = weights[self._demand]
         n = len(self._demand)
-        self._first, self._second = np.zeros(n, np.int64), np.full(n, -1)
+        self._first, self._second = np.zeros(n, np.int32), np.full(n, -1, np.int32)
         self._near, self._far = np.full(n, np.inf), np.full(n, np.inf)
         self._losses = np.empty(len(centers))
         self._label(np.arange(n))

@@ -18,7 +18,7 @@ def random_instance(seed, dear):
 
 
 def lists(costs, prices):
-    site, client = np.nonzero(np.isfinite(costs))
+    site, client = (each.astype(np.int32) for each in np.nonzero(np.isfinite(costs)))
     start = np.searchsorted(site, np.arange(len(costs) + 1))
     order = np.lexsort((site, client))
     back = np.searchsorted(client[order], np.arange(costs.shape[1] + 1))

@@ -19,7 +19,7 @@ few = settings(max_examples=150, derandomize=True)
 
 def unlabeled(n, radii):
     return Labeling(
-        radii, np.full(n, 2**62), np.zeros(n, np.uint8), np.full((n, len(radii)), -1, np.int32)
+        radii, np.full(n, 2**62), np.zeros(n, np.uint8), np.full((n, len(radii)), -1, np.int32, "F")
     )
 
 
@@ -87,7 +87,9 @@ def test_row_labels(seed, n, at):
     spread=st.integers(1, 3),
 )
 def test_nested_clusters(seed, n, n_levels, spread):
-    labels = np.random.default_rng(seed).integers(0, min(n, spread), (n, n_levels)).astype(np.int32)
+    labels = (
+        np.random.default_rng(seed).integers(0, min(n, spread), (n, n_levels)).astype(np.int32, "F")
+    )
     labels[:, 0] = 0
     order, parent, level, start, stop = nested_clusters(labels)
     expected = {}  # cluster -> levels at which it stands

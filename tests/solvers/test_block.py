@@ -109,6 +109,7 @@ def test_recombination_never_hurts_and_often_helps():
     for seed in range(10):
         rng = np.random.default_rng(seed)
         block = mdp.EuclideanMetric(rng.random((150, 2))).distance_rows(np.arange(150))
+        block = block.astype(np.float32)
         none = np.empty(0, np.int64)
         search = block_module._BlockSearch(block, np.ones(150), 25, none, rng, Deadline())
         alone = search.from_starts(8, None)

@@ -15,6 +15,11 @@ from metricdp.solvers.neighborhoods import _Search, thorough_search
 from metricdp.solvers.stopping import Deadline
 
 
+def distances(points, whole=False):
+    block = np.hypot(*(points[:, None] - points[None]).T)
+    return (np.floor(block) if whole else block).astype(np.float32, "C")
+
+
 @pytest.fixture(autouse=True)
 def short_chains(monkeypatch):
     monkeypatch.setattr(neighborhoods, "_WORK", (200_000, 500, 5_000_000))
@@ -23,7 +28,7 @@ def short_chains(monkeypatch):
 @pytest.mark.parametrize("seed", range(6))
 def test_small_blocks_against_all_choices(seed):
     rng = np.random.default_rng(seed)
-    block = rng.integers(0, 50, (9, 12)).astype(float)
+    block = rng.integers(0, 50, (9, 12)).astype(np.float32)
     weights = rng.integers(-1, 5, 12).astype(float)
     opened = np.array([4]) if seed % 2 else np.empty(0, np.int64)
     first = np.r_[opened, np.setdiff1d(np.arange(9), opened)][:3]
@@ -38,7 +43,7 @@ def test_small_blocks_against_all_choices(seed):
 @pytest.mark.extended
 def test_parts_find_what_swaps_do_not_and_ends_by_itself():
     points = np.random.default_rng(5).integers(0, 400, (500, 2)).astype(float)
-    block = np.floor(np.hypot(*(points[:, None] - points[None]).T))
+    block = distances(points, whole=True)
     weights = np.ones(500)
     first, before = block_search(block, weights, 80, np.random.default_rng(0))
     found = [
@@ -57,7 +62,7 @@ def test_towns_far_apart_share_out_centers(opened, monkeypatch):
     rng = np.random.default_rng(2)
     middles = 1e5 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
     points = np.concatenate([at + rng.integers(0, 300, (25, 2)) for at in middles])
-    block = np.floor(np.hypot(*(points[:, None] - points[None]).T))
+    block = distances(points, whole=True)
     fixed = np.array(opened, np.int64)
     costs = BlockCosts(block, np.ones(100))
     uneven = np.r_[fixed, np.setdiff1d(np.r_[0:9, 25:28, 50:53, 75:78], fixed)][:18]
@@ -84,7 +89,7 @@ def test_towns_far_apart_share_out_centers(opened, monkeypatch):
 def test_a_town_of_one_center_is_searched_too():
     at = 1e5 * np.repeat([[0, 0], [1, 0], [0, 1], [1, 1]], [25, 25, 25, 5], axis=0)
     points = at + np.random.default_rng(3).integers(0, 300, at.shape)
-    block = np.hypot(*(points[:, None] - points[None]).T)
+    block = distances(points)
     search = _Search(BlockCosts(block, np.ones(80)), np.empty(0, np.int64), Deadline(None))
     small = block[75:, 75:].sum(axis=0)
     best = search.found(np.r_[0:4, 25:29, 50:54, 75 + small.argmax()])
@@ -98,7 +103,7 @@ def test_a_town_of_one_center_is_searched_too():
 @pytest.mark.parametrize("opened", [[], [3, 70]])
 def test_a_core_of_candidates_where_lists_are_too_long(by_tree, opened, monkeypatch):
     points = np.random.default_rng(4).random((600, 2))
-    block = np.hypot(*(points[:, None] - points[None]).T)
+    block = distances(points)
     weights, fixed = np.ones(600), np.array(opened, np.int64)
     place = np.arange(600)
     costs = MetricCosts(EuclideanMetric(points), place, place, weights)
@@ -118,7 +123,7 @@ def test_a_core_of_candidates_where_lists_are_too_long(by_tree, opened, monkeypa
 @pytest.mark.parametrize(("endless", "least"), [(False, 0.9), (True, 0.5)])
 def test_chains_follow_in_a_core_while_they_gain_or_there_is_time(endless, least, monkeypatch):
     points = np.random.default_rng(4).random((300, 2))
-    block = np.hypot(*(points[:, None] - points[None]).T)
+    block = distances(points)
     costs, deadline = [1.0, 0.9, 0.9 * (1 - 1e-6), 0.5, 0.4], Deadline(1e9)
 
     def chain(*_, first, **more):
@@ -135,7 +140,7 @@ def test_chains_follow_in_a_core_while_they_gain_or_there_is_time(endless, least
 
 
 def test_no_time_leaves_what_was_given():
-    block = np.random.default_rng(0).random((30, 30))
+    block = np.random.default_rng(0).random((30, 30), np.float32)
     rows, cost = thorough_search(
         BlockCosts(block, np.ones(30)),
         4,

@@ -326,7 +326,7 @@ def grown(metric: Metric, permutation: Ints, beta: float, seed: int = 0) -> HST:
         radii = np.r_[radii, 0]
     heights: Floats = radii.astype(np.float64) * measure.unit + slack / 2
     heights[-1] = 0.0
-    rows, *nodes = nested_clusters(labels)
+    rows, *nodes = nested_clusters(np.asfortranarray(labels))
     return HST(metric, seed, beta, heights, levels.order[rows].astype(np.int32), *nodes)
 
 

@@ -272,7 +272,7 @@ class Hierarchy:
         `label`, `distance` (n_points,): each point's landmark and its distance; `between` (m, m):
         distances of the landmarks.
         """
-        m = len(between)
+        m, between = len(between), np.ascontiguousarray(between)
         counts = np.bincount(label, minlength=m)
         sizes = counts.astype(np.float64)
         within = np.bincount(label, distance, minlength=m)
