@@ -8,7 +8,7 @@ closes and another opens).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -163,7 +163,7 @@ def _reassign(
     near, two_costs = state.nearest, state.two_costs
     if two_costs[j, 1 if near[j, 0] == s else 0] - here - relief - lacks * load >= -min_gain:
         return False
-    none = np.int64(-1)
+    none: Any = np.int64(-1)
     best, to, other, goal = -min_gain, none, none, none
     for t in range(len(rows)):
         if same and state.changed[t] <= seen:
@@ -232,7 +232,8 @@ def _recenter(
     while i >= 0:
         total += costs[i]
         i = state.after[i]
-    best, found = total[state.rows[s]] - min_gain, np.int64(-1)
+    found: Any = np.int64(-1)
+    best = total[state.rows[s]] - min_gain
     for r in range(len(total)):
         at = state.slot[sites.place[r]]
         if (

@@ -6,7 +6,7 @@ demand point (`Labels`); `losses` (k,): what closing each slot adds to the cost.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -310,7 +310,7 @@ def block_relink(
             if in_target[s]:
                 losses[s] = np.inf
         at = 0
-        slot = np.int64(0)
+        slot: Any = np.int64(0)
         lowest = np.inf
         for t in range(n_missing - step):
             common_change = row_change(block[missing[t]], weights, labels, losses, space)

@@ -7,6 +7,8 @@ chapter 9).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -108,7 +110,7 @@ def transport(costs: NDArray, loads: NDArray, capacity: NDArray, flow: NDArray) 
                         changed = True
             if not changed:
                 break
-        target = np.int64(-1)
+        target: Any = np.int64(-1)
         for i in range(k):
             has_capacity = used[i] < capacity[i] - slack and distance[i] < np.inf
             if has_capacity and (target < 0 or distance[i] < distance[target]):

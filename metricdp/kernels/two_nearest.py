@@ -321,7 +321,7 @@ def removal_losses(labels: tuple, demand: tuple, fixed: NDArray, losses: NDArray
 @njit(cache=True, nogil=True)
 def cheapest_slots(losses: NDArray, cheap: NDArray) -> None:
     """Fill `cheap` with the slots of the smallest losses, in ascending order. O(k) for few."""
-    size = np.int64(0)
+    size = 0
     for slot in range(len(losses)):
         if size == len(cheap) and losses[slot] >= losses[cheap[size - 1]]:
             continue
