@@ -285,9 +285,9 @@ ODD = [None, 3, -1.5, True, "x", "1/0", [], {}, ["x"], {"value": []}, 10**400, "
 
 
 def places(tree, path=()):
-    """Every place of a JSON tree."""
+    """Every place of a JSON tree, of a list its first two."""
     yield path
-    items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree[:2])
     for key, inner in items:
         if isinstance(inner, dict | list):
             yield from places(inner, (*path, key))

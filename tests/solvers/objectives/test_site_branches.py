@@ -53,7 +53,7 @@ def test_branches_alone_prove_the_best(kind, all_rows, monkeypatch):
     monkeypatch.setattr(SingleSourceSearch, "_partition", lambda self, ascent, out: ascent.bound)
     single = kind == "single source"
     proven = 0
-    for seed in range(6):
+    for seed in range(3):
         costs, loads, room = instance(seed)
         unserved = np.full(len(loads), 60.0) if kind == "unserved" else None
         rules = SiteRules(np.array([3]), np.zeros(len(room)))
@@ -72,4 +72,4 @@ def test_branches_alone_prove_the_best(kind, all_rows, monkeypatch):
         assert made.lower <= best * (1 + 1e-6)
         assert made.upper == pytest.approx(best)
         proven += made.lower == made.upper
-    assert proven == 6
+    assert proven == 3
