@@ -13,7 +13,7 @@ import numpy as np
 
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import GraphFileError, MissingExtraError
-from metricdp.universe.text import bare_name, decode, has_leading_zeros, is_number, read_bytes
+from metricdp.universe.text import bare_name, decode, has_codes, is_number, read_bytes
 
 Column = Ints | Floats | list[str]
 
@@ -98,7 +98,7 @@ class Table:
     def ids(self, name: str) -> Ints | list[Any]:
         """Return a column of vertex or user ids: int64, or a list of int, float or str.
 
-        Integers written with leading zeros (``02139``) are text, so that ids stay the user's own.
+        Integers written as ``02139`` or ``1e3`` are text, so that ids stay the user's own.
 
         Raises
         ------
@@ -251,8 +251,8 @@ def _numeric_block(body: list[str], delimiter: str | None) -> Floats | None:
         block = np.loadtxt(body, dtype=np.float64, delimiter=delimiter, comments=None, ndmin=2)
     except ValueError:
         return None
-    # long integers, which float64 would round, and ids such as 007 must stay text
-    if (np.abs(block) >= _EXACT).any() or has_leading_zeros("\n".join(body)):
+    # long integers, which float64 would round, and ids such as 007 and 1e3 must stay text
+    if (np.abs(block) >= _EXACT).any() or has_codes("\n".join(body)):
         return None
     return block
 
@@ -331,7 +331,7 @@ def _typed(cells: list[str]) -> Column:
     if list(map(str, whole)) == cells and all(-(2**63) <= v < 2**63 for v in whole):
         return np.array(whole, dtype=np.int64)
     values = _floats(cells)
-    if values is None or has_leading_zeros("\n".join(cells)):
+    if values is None or has_codes("\n".join(cells)):
         return cells
     return cells if whole and (np.abs(values) >= _EXACT).any() else values
 

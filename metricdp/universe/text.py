@@ -121,8 +121,12 @@ def check_promise(path: str | Path, n_vertices: int, n_edges: int) -> None:
 
 
 _LEADING_ZERO = re.compile(r"0(?<=[\s,;|]0)\d|0(?<=[\s,;|][+-]0)\d")
+_EXPONENT = re.compile(r"[\s,;|][+-]?\d+[eE]\d")
 
 
-def has_leading_zeros(text: str) -> bool:
-    """Whether some number has leading zeros, as ``007``: such ids must stay text."""
-    return any(map(_LEADING_ZERO.search, (" " + text[:40], text)))
+def has_codes(text: str) -> bool:
+    """Whether some cell is ``007`` or ``1e3``, as no program writes a number: such ids must stay
+    text.
+    """
+    zeros = any(map(_LEADING_ZERO.search, (" " + text[:40], text)))
+    return zeros or (("e" in text or "E" in text) and bool(_EXPONENT.search(" " + text)))
