@@ -1,5 +1,8 @@
 """Whose a record is: one name a user, whatever holds the column."""
 
+from decimal import Decimal
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -37,6 +40,13 @@ class Private(Same):
         raise ValueError("a record")
 
 
+class Pair(NamedTuple):
+    """A tuple of a class of its own."""
+
+    first: object
+    second: object = "a"
+
+
 def test_objects_are_their_own_names():
     names = names_of([(1, "a"), (1, "a"), (1, "b"), Same(1), Same(1), Same(2), frozenset([1])])
     assert len(set(names)) == 5
@@ -53,6 +63,22 @@ def test_tuples_are_reported_by_their_parts():
     assert names[0] == names[2] == names[3] != names[1]
     for lost in ((float("nan"), "a"), (None,), ("", 1), ((np.datetime64("NaT"),), 1)):
         refuses("missing", names_of, [lost])
+
+
+@pytest.mark.parametrize("made", [Pair, lambda x: frozenset([x]), lambda x: (frozenset([x]), 1)])
+def test_sets_and_named_tuples_are_reported_by_their_parts(made):
+    """Python counts ``{1}`` and ``{True}`` as one, too."""
+    names = names_of([made(1), made(True), made(1.0), made("1"), made(2)])
+    assert len(set(names)) == 3
+    assert names[0] == names[2] == names[3] != names[1]
+    for lost in (float("nan"), None, ""):
+        refuses("missing", names_of, [made(lost)])
+
+
+@pytest.mark.parametrize("x", [1e-5, 5e-324, 1.5, 0.1 + 2**-56, -2e-7])
+def test_a_number_has_one_name_in_every_type(x):
+    """A float was ``1e-05`` where a decimal was ``0.00001``, so that doors disagreed."""
+    assert names_of([x]) == names_of(np.array([x])) == names_of([Decimal(repr(x))])
 
 
 @pytest.mark.parametrize("unit", ["D", "s", "us", "ns", "ps"])

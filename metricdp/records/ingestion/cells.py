@@ -38,7 +38,8 @@ def text_of(cell: Any) -> str | None:
     integer             its digits: ``5`` is ``"5"``, the same as the text
     floating point      a whole number below 2^53: that of the integer, so ``5.0`` is ``"5"``, and
                         ``-0.0`` is ``"0"``; another number: the shortest that reads the same,
-                        ``"1.5"``; from 2^53 on: None, for it stands for several integers
+                        in digits, ``"0.00001"``; from 2^53 on: None, for it stands for several
+                        integers
     Decimal             the same without a bound: ``Decimal("5.00")`` is ``"5"``
     truth value         ``"True"``, ``"False"``
     date, time, UUID    as Python writes it
@@ -72,7 +73,7 @@ def text_of(cell: Any) -> str | None:
     if isinstance(cell, float):
         if not abs(cell) < EXACT:  # nor NaN
             return None
-        return str(int(cell)) if cell == int(cell) else float.__repr__(cell)
+        return canonical(float.__repr__(cell))
     if isinstance(cell, Decimal):
         return canonical(str(cell)) if cell.is_finite() else None
     if isinstance(cell, date | time | UUID) and cell == cell:  # NaT differs from itself

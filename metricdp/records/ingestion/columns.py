@@ -230,9 +230,9 @@ def names_of(users: Any) -> list[Hashable]:
 
 
 def _name(cell: Any) -> Hashable:
-    if type(cell) is tuple:  # by its parts: 1 is not True in one either, and NaN is missing
-        parts = tuple(map(_name, cell))
-        return None if None in parts else ("tuple", parts)
+    if isinstance(cell, tuple | frozenset):  # by its parts: 1 is not True, and NaN is missing
+        parts = (tuple if isinstance(cell, tuple) else frozenset)(map(_name, cell))
+        return None if None in parts else (type(cell).__name__, parts)
     text = text_of(cell)
     if text is not None or isinstance(cell, _TEXT_ONLY) or cell is None:
         return text
