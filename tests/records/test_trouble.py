@@ -213,6 +213,29 @@ def test_a_mistake_of_the_caller_s_own_iterable_is_no_traceback_to_records():
     assert measure(PrivateDemand(THREE, ["a"]), CountQuery(), 1, Ledger(1).charge(1))
 
 
+@cases(
+    ("name", "content"),
+    ("rows.csv", f"x,x\n{CANARY},1\n"),
+    ("rows.csv", f'x,"y\n{CANARY},1\n'),
+    ("rows.csv", f"x,\0y\n{CANARY},1\n"),
+    ("*.csv", f"y\n{CANARY}\n"),
+    ("rows.geojson", f'{{"features": [{{"properties": {{"x": {CANARY}}}}}, }}'),
+    ("rows.geojson", f'{{"features": [{{"properties": {{"x": {CANARY}, "y": 1e{9**20}}}}}]}}'),
+    ("rows.geojson", f'{{"features": {{"x": {CANARY}}}}}'),
+    ("rows.geojson", f'{{"features": [{{"properties": {{"x": {CANARY}}}}}], "crs": 1}}'),
+)
+@pytest.mark.parametrize("engine", ["embedded", "dask"])
+def test_nothing_leads_from_a_file_that_is_refused_to_its_rows(tmp_path, name, content, engine):
+    if engine == "dask":
+        pytest.importorskip("dask.dataframe")
+    (tmp_path / "a.csv").write_text(f"x\n{CANARY}\n")
+    (tmp_path / name.replace("*", "b")).write_text(content)
+    path = str(tmp_path / name)
+    caught = refuses("", PrivateDemand.from_frame, BOX, path, columns=["x"], engine=engine)
+    assert caught.__context__ is caught.__cause__ is None
+    assert str(CANARY) not in held(caught)
+
+
 @pytest.mark.filterwarnings("error")
 def test_numpy_warns_of_no_record():
     """Casts that overflow: of ids in 16 bits always, of coordinates if one record is large."""

@@ -26,6 +26,7 @@ from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.encoders import VALUES
 from metricdp.records.ingestion.geometry import AXES
 from metricdp.records.ingestion.shapefile import KINDS, shapefile
+from metricdp.records.trouble import Ended, attempt, to_error
 from metricdp.refusals import GraphFileError, InputError, MissingExtraError
 from metricdp.universe import geopackage
 from metricdp.universe.geo import (
@@ -179,9 +180,8 @@ class GeoParquet(Placed):
 class Features(Placed):
     """Features of a GeoJSON file. A feature without a property has a missing cell."""
 
-    def __init__(self, features: list[Any], path: str, crs: str) -> None:
+    def __init__(self, features: list[Any], path: str) -> None:
         super().__init__(features, AXES, path)  # properties are the features' own
-        self.crs = crs
 
     def check(self, names: Sequence[Any]) -> None:
         """Raise InputError unless all names are text: any text may name a property."""
@@ -197,14 +197,21 @@ class Features(Placed):
 
 
 def _geojson(path: str) -> Features:
-    """The features of a FeatureCollection, numbers with all digits; errors quote no content."""
-    content: Any = None
-    with suppress(OSError, EOFError, ValueError, RecursionError):
-        content = json.loads(b"".join(chunks(path)), parse_float=Decimal)
-    features = content.get("features") if isinstance(content, dict) else None
-    if not isinstance(features, list):
-        raise InputError(f"{path}: is not a readable GeoJSON FeatureCollection")
-    return Features(features, path, geojson_crs(content, path))
+    """The features of a FeatureCollection, numbers with all digits; no error leads to content."""
+    done = attempt(lambda: _collection(path))
+    if isinstance(done, Ended):
+        raise to_error(done, f"{path}: is not a readable GeoJSON FeatureCollection", None)
+    frame, declared = done
+    frame.crs = geojson_crs(declared, path)
+    return frame
+
+
+def _collection(path: str) -> tuple[Features, dict[str, Any]]:
+    """A frame of the features, and the member that declares their coordinate system."""
+    content = json.loads(b"".join(chunks(path)), parse_float=Decimal)
+    if not isinstance(content["features"], list):
+        raise InputError("features must be a list")
+    return Features(content["features"], path), {"crs": content.get("crs")}
 
 
 @contextmanager
