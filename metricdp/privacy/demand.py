@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NoReturn, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.accounting.binding import Protection
@@ -144,9 +145,11 @@ class PrivateDemand(Unique):
         """
         place = space_of(universe).placing(crs=crs, max_snap=max_snap, box=box)
         bound = _bound(user, max_contributions, weighting, caps, place.limited)
-        rule = f"every record must be {place.rule}, points of shape (n, d); {SECRET}"
-        array = read(rule, lambda: points_of(points, None))
-        place(array[:0])  # without records: errors about public arguments keep their own messages
+        place(np.empty((0, place.dimension)))  # errors about public arguments keep their messages
+        rule = (
+            f"every record must be {place.rule}, points of shape (n, {place.dimension}); {SECRET}"
+        )
+        array = read(rule, lambda: points_of(points, place.dimension))
         kept = read(rule, lambda: universe.within(place(array), place.limited))
         demand = cls.__new__(cls)
         demand._seal(universe, kept, user, bound, caps, place.limited)
@@ -244,11 +247,7 @@ class PrivateDemand(Unique):
     ) -> None:
         """Bound each user's contribution, and put the records in the vault."""
         capped = None if caps is None else caps.of(universe)
-        if isinstance(user, str | bytes) or hasattr(user, "columns"):
-            raise InputError(
-                "user must give one entry per record; a column's name goes to from_frame, and so "
-                "does a table"
-            )
+        _check_column(user)
         held: NDArray[Any] | Source = present(records) if leaves_out and user is None else records
         if user is not None:
             kept = _kept(bound, capped)
@@ -369,6 +368,15 @@ def _bound(
     return Protection.asked(user is not None, max_contributions, weighting, capped, limited)
 
 
+def _check_column(user: Any) -> None:
+    """Refuse what is not one column of users, by its public kind."""
+    several = isinstance(user, str | bytes | Mapping) or hasattr(user, "columns")
+    if several or getattr(user, "ndim", 1) != 1:
+        raise InputError(
+            "user must give one entry per record; of a table or a file, name its column (user=)"
+        )
+
+
 def contributors(
     users: Any, numbers: Finite, column: str | None = None, engine: str = "embedded"
 ) -> PrivateDemand:
@@ -382,8 +390,7 @@ def contributors(
     counted = LogSizes(len(numbers) - 1)
     held: NDArray[Any] | Source
     if column is None:
-        if isinstance(users, str | bytes):
-            raise InputError("users must give one entry per record; of a file, name user=COLUMN")
+        _check_column(users)
         held = read(_ONE_EACH, lambda: counted.of(names_of(users)))
     else:
         frame = opened(users, engine, [column])

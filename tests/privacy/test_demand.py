@@ -260,9 +260,12 @@ def test_who_is_protected_however_the_records_come(tmp_path, options, protects, 
     (ONE | {"caps": (1, 1)}, r"caps must be mdp.Caps\(parts, records\)"),
     (ONE | {"caps": Caps(1), "max_contributions": 1}, "three ways to bound users"),
     (ONE | {"caps": Caps(1), "weighting": "share"}, "three ways to bound users"),
-    ({"user": "u"}, "a column's name goes to from_frame"),
-    ({"user": b"u"}, "a column's name goes to from_frame"),
-    ({"user": SimpleNamespace(columns=["u"])}, "and so does a table"),
+    ({"user": "u"}, "name its column"),
+    ({"user": b"u"}, "name its column"),
+    ({"user": SimpleNamespace(columns=["u"])}, "of a table or a file, name its column"),
+    ({"user": {1: "u", 2: "u"}}, "user must give one entry per record"),
+    ({"user": np.array([[1], [2]])}, "user must give one entry per record"),
+    ({"user": np.array(1)}, "user must give one entry per record"),
     ({"user": [1]}, "user must give one entry per record"),
 )
 def test_bounds_that_contradict_each_other_are_refused(options, error):
@@ -271,6 +274,16 @@ def test_bounds_that_contradict_each_other_are_refused(options, error):
         lambda: PrivateDemand.from_coordinates(PLANE, [[0, 0], [1, 1]], **options),
     ):
         refuses(error, make)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("made", [list, tuple, iter], ids=named)
+def test_no_point_is_no_other_demand_than_one(made, dimension):
+    """An empty list was taken for points of the plane, and refused elsewhere."""
+    corners = EuclideanMetric(np.eye(2, dimension), ids=["a", "b"])
+    for n in (0, 1, 2):
+        demand = PrivateDemand.from_coordinates(corners, made([[0.0] * dimension] * n))
+        assert len(_vault._open(demand)) == n
 
 
 @pytest.mark.parametrize("given", ["ab", b"ab", {"a": 1}, np.array([["a"]])], ids=named)
@@ -297,7 +310,7 @@ def test_each_rule_names_what_a_record_must_be(tmp_path):
             lambda: PrivateDemand.from_coordinates(PLANE, [[5, 5]], box=(0, 0, 1, 1)),
             "be a finite point inside the box that was stated.*; at least one is not",
         ),
-        (lambda: PrivateDemand.from_coordinates(PLANE, np.zeros((3, 3))), r"^points must have"),
+        (lambda: PrivateDemand.from_coordinates(PLANE, np.zeros((3, 3))), r"shape \(n, 2\)"),
         (lambda: PrivateDemand.from_frame(PLANE, path, x="x"), "both x= and y="),
         (lambda: PrivateDemand.from_frame(PLANE, path, y="y"), "both x= and y="),
     ):

@@ -16,7 +16,7 @@ from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work, checked
 from metricdp.records.exact import Sums
 from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
-from metricdp.records.ingestion.lines import Layout, Lines, body, decoded
+from metricdp.records.ingestion.lines import Layout, Lines, body, header
 from metricdp.refusals import InputError, MissingExtraError
 
 FAN_IN = 8
@@ -86,7 +86,7 @@ class DaskLines(DaskFrame):
         return [
             delayed(lines_of, pure=False)(block, self._form, at == 0)
             for blocks in self.native
-            for at, block in enumerate(blocks)
+            for at, block in enumerate(blocks or [b""])
         ]
 
 
@@ -166,8 +166,8 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
     if parquet:  # pandas has no nanoseconds in times of day
         refused = unread_in(files or [], ("duration", "time64[ns]"))
         return DaskFrame(found, list(found.columns), path, refused)
-    start, blocks = found
-    return DaskLines(blocks, path, layout_of(decoded(start), path, asked))
+    lines, blocks = found
+    return DaskLines(blocks, path, layout_of(lines, path, asked))
 
 
 def _connected() -> None:
@@ -180,12 +180,12 @@ def _connected() -> None:
         get_client(dask.config.get("scheduler-address"))
 
 
-def _blocks(path: str) -> tuple[bytes, list[list[Any]]]:
-    """The start of the first file, and blocks of whole lines of each."""
+def _blocks(path: str) -> tuple[list[str], list[list[Any]]]:
+    """The header of the first file, and blocks of whole lines of each."""
     from dask.bytes import read_bytes
 
     size = None if path.endswith(".gz") else "64 MiB"
     start, blocks = read_bytes(
         path, delimiter=b"\n", blocksize=size, compression="infer", sample="1 MiB"
     )
-    return start, blocks
+    return header(start), blocks

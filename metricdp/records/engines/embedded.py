@@ -24,7 +24,7 @@ from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.tables import array_in
 from metricdp.records.ingestion.encoders import VALUES
-from metricdp.records.ingestion.lines import Layout, blocks, decoded, layout
+from metricdp.records.ingestion.lines import Layout, blocks, by_place, header, layout
 from metricdp.refusals import GraphFileError, InputError, MissingExtraError
 
 AT_ONCE = 1 << 26
@@ -91,24 +91,34 @@ def _opened(path: str) -> IO[bytes]:
 def text(path: str, asked: Sequence[Any]) -> TextFiles:
     """A frame of text files."""
     problem = absent(path)
-    start = b""
+    lines: list[str] = []
     files: list[str] = []
     try:
         files = matching(path)
         if files:
-            with closing(chunks(files[0])) as parts:
-                start = next(parts, b"")
+            problem, lines = _head(files[0], asked)
     except (EOFError, gzip.BadGzipFile):
         packed = _packed(files[0])
         problem = "is a damaged or truncated gzip file" if packed else _NOT_PACKED
     except (OSError, ValueError):  # a storage's errors are of several kinds
         problem = absent(path)
-    else:
-        if files:
-            problem = _not_text(start, files[0])
     if problem:
         raise GraphFileError(path, problem)
-    return TextFiles(files, path, layout_of(decoded(start), path, asked, files[1:]))
+    return TextFiles(files, path, layout_of(lines, path, asked, files[1:]))
+
+
+def _head(path: str, asked: Sequence[Any]) -> tuple[str, list[str]]:
+    """Why a file is no text, else nothing; and its header, so that no error leads to records."""
+    with closing(chunks(path)) as parts:
+        start = next(parts, b"")
+    if start.startswith(b"\x1f\x8b"):
+        return "is packed by gzip, which its name does not say: let it end in .gz", []
+    if by_place(asked):  # without a header all lines are records, and there may be none
+        return "", []
+    if not start.strip(b"\r\n\t \xef\xbb\xbf"):
+        return "the file is empty", []
+    first = start[: start.find(b"\n") + 1 or len(start)]
+    return "is not UTF-8 text" if b"\0" in first else "", header(start)
 
 
 def layout_of(
@@ -121,10 +131,9 @@ def layout_of(
     if others is None:
         others = [] if "://" in path else matching(path)
     for file in () if form.names is None else others:
-        start = b""
+        lines = []
         with suppress(EOFError, OSError, ValueError), closing(chunks(file, HEAD)) as parts:
-            start = next(parts, b"")
-        lines = decoded(start)
+            lines = header(next(parts, b""))
         if not any(line.strip() for line in lines):
             continue
         same = False
@@ -136,14 +145,6 @@ def layout_of(
                 f"same"
             )
     return form
-
-
-def _not_text(start: bytes, path: str) -> str:
-    if not start.strip(b"\r\n\t \xef\xbb\xbf"):
-        return "the file is empty"
-    if start.startswith(b"\x1f\x8b"):
-        return "is packed by gzip, which its name does not say: let it end in .gz"
-    return "is not UTF-8 text" if b"\0" in start[: start.find(b"\n") + 1 or len(start)] else ""
 
 
 def _packed(path: str) -> bool:

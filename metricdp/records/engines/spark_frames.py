@@ -27,7 +27,7 @@ from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work
 from metricdp.records.exact import HALF, PIECES, Sums
 from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
-from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names
+from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names, header
 from metricdp.records.trouble import Trouble, raised
 from metricdp.refusals import InputError, MissingExtraError
 
@@ -229,7 +229,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
     files = (parquet_files(path) or []) if parquet else []
     frame = None
     refused: dict[str, str] = {}
-    start: list[str] = []
+    lines: list[str] = []
     try:
         session = SparkSession.builder.getOrCreate()
         with _untyped_folders(session):
@@ -239,13 +239,13 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
             refused = named_twice(of_files, _folders(frame, path))
         else:  # the first rows, which Spark takes from the start of a file
             first = frame.selectExpr(*_LINES).limit(100).collect()
-            start = [decoded(row["value"])[0] for row in first]
+            lines = header(b"\n".join(row["value"] for row in first))
     except Exception:  # what a reader says may quote a row
         frame = None
     if frame is None:
         why = absent(path, "Parquet" if parquet else "text")
         raise InputError(f"{path}: {why} (by Spark, which needs Java)")
-    form = None if parquet else layout_of(start, path, asked)
+    form = None if parquet else layout_of(lines, path, asked)
     return SparkFrame(frame, path, form, {**unread_in(files), **refused})
 
 

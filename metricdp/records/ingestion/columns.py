@@ -181,8 +181,8 @@ def spelled(cells: Sequence[Any]) -> Floats:
     return array
 
 
-def points(values: Any, dimension: int | None) -> Floats:
-    """Finite points (n, d) from an array, a frame or lists; `dimension`: d, or None for any."""
+def points(values: Any, dimension: int) -> Floats:
+    """Finite points (n, dimension) from an array, a frame or lists."""
     array = values if isinstance(values, np.ndarray) else None
     if array is None and hasattr(values, "__array__"):
         array = np.asarray(values)
@@ -191,8 +191,8 @@ def points(values: Any, dimension: int | None) -> Floats:
     if array is None:
         array = _nested(listed(values))
     if array.shape == (0,):
-        array = np.empty((0, dimension or 2))
-    if array.ndim != 2 or array.shape[1] == 0 or dimension not in (None, array.shape[1]):
+        array = np.empty((0, dimension))
+    if array.ndim != 2 or array.shape[1] != dimension:
         raise InputError("points must have shape (n, d)")
     if array.dtype.kind in "biuf":
         array = array.astype(np.float64)

@@ -115,6 +115,12 @@ def decoded(data: bytes) -> list[str]:
     return [line.removeprefix(_MARK) for line in lines] if _MARK in text else lines
 
 
+def header(data: bytes) -> list[str]:
+    """The lines of the header of a file that starts with `data`, and no record."""
+    rest = body(data)
+    return decoded(data if rest is None else data[: len(data) - len(rest)])
+
+
 def body(data: bytes) -> bytes | None:
     """What follows the header of a file that starts with `data`; None if it does not end there."""
     at = 0

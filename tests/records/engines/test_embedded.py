@@ -22,9 +22,13 @@ from tests import cases, refuses
     (b"a\n\0", ""),
     (b"\0\n", "UTF-8"),
 )
-def test_text_is_reported_by_its_first_line(start, problem):
-    assert problem in embedded._not_text(start, "a.csv")
-    assert bool(embedded._not_text(start, "a.csv")) == bool(problem)
+def test_text_is_reported_by_its_first_line(tmp_path, start, problem):
+    (tmp_path / "a.csv").write_bytes(start)
+    found, header = embedded._head(str(tmp_path / "a.csv"), ["x"])
+    assert problem in found and bool(found) == bool(problem)
+    assert header in ([], ["a,b", ""], ["a", ""])
+    by_place, header = embedded._head(str(tmp_path / "a.csv"), ["1", "2"])
+    assert (by_place, header) == (found if problem == "gzip" else "", [])
 
 
 def test_packed_files_are_reported_from_damaged_ones(tmp_path):

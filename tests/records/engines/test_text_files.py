@@ -74,6 +74,27 @@ def outcomes(folder, lines, engines=("embedded", "large", "dask")):
     return found
 
 
+@pytest.mark.parametrize(
+    "engine", ["embedded", "dask", pytest.param("spark", marks=pytest.mark.extended)]
+)
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.txt", "rows.csv.gz"])
+def test_a_file_without_names_may_have_no_records(tmp_path, engine, name):
+    """It was refused, or a fault of the engine, which told that nobody is in it."""
+    if engine == "dask":
+        pytest.importorskip("dask.dataframe")
+    if engine == "spark":
+        spark.session()
+    path = tmp_path / name
+    delimiter = {"csv": ",", "tsv": "\t", "txt": " "}[name[5:8]]
+    write = gzip.open if name.endswith(".gz") else open
+    for n in (0, 1):
+        with write(path, "wt") as file:
+            file.write(f"a{delimiter}1\n" * n)
+        source = contributors(str(path), "1", engine)
+        noisy = gate._noisy(source, HistogramQuery(LabelParts.of(NUMBERS)), None)
+        assert noisy.tolist() == [n] + 20 * [0]
+
+
 @cases(
     ("lines", "expected"),
     (b"u,v\na,1\nu,v\nu,2\n", [1, 1, 0]),
