@@ -196,17 +196,20 @@ class IbisFrame(LocalFrame):
 
 
 class ArrayFile(LocalFrame):
-    """Points in an array file, memory-mapped block by block, so that blocks that were read can be
-    evicted.
+    """Points in an array file.
 
-    `native`: shape (n, d), C-contiguous.
+    `native`: shape (n, d), C-contiguous; `path`: of an ``.npy`` file, which is mapped anew for each
+    block, so that blocks that were read can be evicted. A `numpy.memmap` of the caller's may be a
+    slice of its file, or changed in memory alone, and is read as it is.
     """
 
-    def __init__(self, native: Any, rule: str = "numpy.memmap must hold") -> None:
+    def __init__(
+        self, native: Any, rule: str = "numpy.memmap must hold", path: str | None = None
+    ) -> None:
         known = isinstance(native, np.memmap) and native.ndim == 2 and native.flags.c_contiguous
         if not known or native.dtype.kind not in "iuf":
             raise InputError(f"{rule} numbers of shape (n, d), in C order")
-        super().__init__(native, range(native.shape[1]))
+        super().__init__(native, range(native.shape[1]), path)
 
     @classmethod
     def takes(cls, table: Any) -> bool:
@@ -231,11 +234,10 @@ class ArrayFile(LocalFrame):
         n, d = self.native.shape
         step = max(1, VALUES // d)
         for start in range(0, n, step):
-            at = self.native.offset + start * d * self.native.itemsize
-            shape = (min(step, n - start), d)
-            part = np.memmap(
-                self.native.filename, dtype=self.native.dtype, mode="r", offset=at, shape=shape
-            )
+            part = self.native[start : start + step]
+            if self.path is not None:
+                at = self.native.offset + start * d * part.itemsize
+                part = np.memmap(self.path, part.dtype, "r", at, part.shape)
             yield np.array(part, dtype=np.float64)
 
 
@@ -248,4 +250,4 @@ def array_in(path: str) -> ArrayFile:
         raise GraphFileError(path, "no such file") from None
     except (OSError, ValueError):
         array = None
-    return ArrayFile(array, f"{path}: not an .npy file of")
+    return ArrayFile(array, f"{path}: not an .npy file of", path)

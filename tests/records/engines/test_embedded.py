@@ -93,6 +93,19 @@ def test_arrays_are_read_block_by_block(values, rows, tmp_path, monkeypatch):
     assert (np.concatenate(blocks) == points).all() and blocks[0].dtype == np.float64
 
 
+@pytest.mark.parametrize("mode", ["r", "r+", "c"])
+def test_a_part_of_a_mapped_array_is_that_part(tmp_path, mode, monkeypatch):
+    """A slice was read from its file's beginning, and what was written in memory from the file."""
+    monkeypatch.setattr(tables, "VALUES", 4)
+    np.save(tmp_path / "points.npy", np.arange(10.0).reshape(5, 2))
+    mapped = np.load(tmp_path / "points.npy", mmap_mode=mode)
+    if mode != "r":
+        mapped[3] = 7.0
+    for part in (mapped, mapped[2:], mapped[1:4], mapped.reshape(2, 5)[1:]):
+        frame = tables.ArrayFile.of(part)
+        assert np.concatenate(list(frame.batches(frame.columns))).tolist() == part.tolist()
+
+
 def test_arrays_of_other_kinds_are_refused(tmp_path):
     path = tmp_path / "a.npy"
     for array in (
