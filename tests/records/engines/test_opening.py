@@ -28,6 +28,16 @@ def test_what_no_engine_reads_is_refused_by_name(source, asked, words):
     refuses(words, opening.opened, source, **asked)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("name", ["a", "a.csv", "a.csv.gz", "a.npy", "a.parquet", "a.geojson"])
+@pytest.mark.parametrize("engine", [*opening.READERS])
+def test_pipes_are_refused(tmp_path, name, engine):
+    """What was read of one to tell its kind and its names was missing among the records."""
+    os.mkfifo(tmp_path / name)
+    words = "pipe or a device|by the embedded engine"
+    refuses(words, opening.opened, str(tmp_path / name), engine, ["1"])
+
+
 def test_a_reading_has_a_private_folder_and_removes_what_others_left(tmp_path, monkeypatch):
     pytest.importorskip("fcntl")
     monkeypatch.setattr(spilling.tempfile, "tempdir", str(tmp_path))
