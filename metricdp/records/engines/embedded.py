@@ -117,8 +117,7 @@ def _head(path: str, asked: Sequence[Any]) -> tuple[str, list[str]]:
         return "", []
     if not start.strip(b"\r\n\t \xef\xbb\xbf"):
         return "the file is empty", []
-    first = start[: start.find(b"\n") + 1 or len(start)]
-    return "is not UTF-8 text" if b"\0" in first else "", header(start)
+    return "", header(start)
 
 
 def layout_of(

@@ -73,6 +73,8 @@ def layout(lines: Iterable[str], path: str, asked: Sequence[str]) -> Layout:
     first = next((line for line in lines if has_names(line)), None)
     if first is None:
         raise InputError(f"{path}: no rows; the first row must name the columns")
+    if "\0" in first:
+        raise InputError(f"{path}: is not UTF-8 text")
     delimiter = _delimiter(first, bare.endswith(".csv"))
     cells = split(first, delimiter)
     if cells is None:

@@ -2,6 +2,7 @@
 
 import gzip
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,12 +24,16 @@ from tests import cases, refuses
     (b"\0\n", "UTF-8"),
 )
 def test_text_is_reported_by_its_first_line(tmp_path, start, problem):
-    (tmp_path / "a.csv").write_bytes(start)
-    found, header = embedded._head(str(tmp_path / "a.csv"), ["x"])
-    assert problem in found and bool(found) == bool(problem)
-    assert header in ([], ["a,b", ""], ["a", ""])
-    by_place, header = embedded._head(str(tmp_path / "a.csv"), ["1", "2"])
-    assert (by_place, header) == (found if problem == "gzip" else "", [])
+    path = str(tmp_path / "a.csv")
+    Path(path).write_bytes(start)
+    if problem:
+        refuses(problem, embedded.text, path, ["a"])
+    else:
+        assert embedded.text(path, ["a"]).columns[0] == "a"
+    if problem == "gzip":
+        refuses(problem, embedded.text, path, ["1"])
+    else:
+        assert embedded.text(path, ["1"]).columns[0] == "1"
 
 
 def test_packed_files_are_reported_from_damaged_ones(tmp_path):
