@@ -118,7 +118,7 @@ def test_bad_arguments_charge_nothing():
         ({"epsilon": "1e-30"}, "epsilon"),
         ({"epsilon": 0}, "epsilon must be between"),
         ({"users": ["a", None]}, "none of them missing"),
-        *wrong("user=COLUMN", users=["a.csv", b"a.csv"]),
+        *wrong("name its column", users=["a.csv", b"a.csv", {"who": ["a"]}, np.array([[1], [2]])]),
         ({"ledger": 7}, "ledger"),
     ):
         given = {"users": ["a"], "epsilon": "0.1", "ledger": ledger, **options}
