@@ -229,7 +229,10 @@ class PrivateDemand(Unique):
             what = f"the id ({kind}) of a point of {universe.name}"
         line = _LINES if frame.lines else ""
         rule = f"every record must be {what}, and have a user if users are named{line}; {SECRET}"
-        kept = None if user is None else _kept(bound, capped)
+        kept = None
+        if user is not None:
+            frame.check_users()
+            kept = _kept(bound, capped)
         source = read(rule, lambda: frame.records(universe, encode, user, kept))
         demand = cls.__new__(cls)
         far = isinstance(place, Placing) and place.limited
@@ -395,6 +398,7 @@ def contributors(
     else:
         frame = opened(users, engine, [column])
         frame.check([column])
+        frame.check_users()
         place = RowEncoder((column,), Anywhere())
         held = read(_ONE_EACH, lambda: frame.records(numbers, place, column, counted))
     demand = PrivateDemand.__new__(PrivateDemand)

@@ -91,6 +91,9 @@ class Frame(ABC):
             where = "" if self.path is None else f"{self.path}: "
             raise InputError(f"{where}column {shown(bad[0])} {self.refused[bad[0]]}")
 
+    def check_users(self) -> None:  # noqa: B027 - most engines need nothing more
+        """Raise MissingExtraError if what bounds users' records is not installed."""
+
     def records(
         self, universe: Space, encode: RowEncoder, user: str | None, rule: UserRule | None = None
     ) -> Source | NDArray[Any]:

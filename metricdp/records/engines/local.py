@@ -16,7 +16,7 @@ from metricdp.protocols import Space
 from metricdp.records.engines.bounding import UserRule, whole_users
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.sources import Coins, Source, Tally
-from metricdp.records.engines.spilling import connected
+from metricdp.records.engines.spilling import connected, duckdb_module
 from metricdp.records.engines.weighting import Weighted
 from metricdp.records.engines.work import Sum, Work, digest
 from metricdp.records.ingestion.encoders import (
@@ -41,6 +41,11 @@ class LocalFrame(Frame):
     @abstractmethod
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Blocks of some columns."""
+
+    def check_users(self) -> None:
+        """Rows that are not read at once are sorted by DuckDB."""
+        if not self.at_once:
+            duckdb_module()
 
     def records(
         self, universe: Space, encode: RowEncoder, user: str | None, rule: UserRule | None = None

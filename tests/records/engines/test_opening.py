@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from metricdp.errors import MissingExtraError
-from metricdp.records.engines import opening, spilling
+from metricdp.metrics import PrecomputedMetric
+from metricdp.privacy import PrivateDemand
+from metricdp.records.engines import embedded, opening, spilling
+from metricdp.running.contributions import contributors
 from tests import cases, refuses
 
 
@@ -77,3 +80,21 @@ def test_a_reading_where_there_are_no_locks(tmp_path, monkeypatch):
 def test_libraries_that_are_missing_are_named(library, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
     refuses("streamed from files", spilling.duckdb_module, error=MissingExtraError)
+
+
+def test_what_sorts_users_is_named_before_they_are_read(tmp_path, monkeypatch):
+    """It was told as a fault of the engine, and only of a file that is large."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    (tmp_path / "a.csv").write_text("vertex,user\n0,a\n")
+    path, metric = str(tmp_path / "a.csv"), PrecomputedMetric([[0.0]])
+    asked = (
+        lambda: PrivateDemand.from_frame(metric, path, user="user"),
+        lambda: contributors(path, "user"),
+    )
+    for ask in asked:
+        ask()  # a small file needs none
+    monkeypatch.setattr(embedded, "AT_ONCE", -1)
+    PrivateDemand.from_frame(metric, path)
+    for ask in asked:
+        refuses("streamed from files", ask, error=MissingExtraError)
