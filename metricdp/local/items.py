@@ -103,7 +103,8 @@ class HierarchyItems(Items):
         part = None
         with suppress(Exception):  # not hashable, or its class raises in a comparison
             part = self._part.get(item)
-        if part is None:
+        truth = isinstance(item, bool)  # which Python counts as 0 and 1
+        if part is None or (truth and all(one is not item for one in self.ids)):
             raise InputError(UNKNOWN)
         return (*self._views[part], part), None
 

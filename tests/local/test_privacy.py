@@ -142,12 +142,17 @@ def test_vector_reports_for_any_nonce_and_rounding(vectors):
             )
 
 
-@pytest.mark.parametrize("item", [6, -1, "0", None, [], float("nan"), np.nan, {}, (1, 2)])
+@pytest.mark.parametrize("item", [6, -1, "0", None, True, [], np.nan, {}, (1, 2)])
 def test_items_that_are_not_in_the_universe_make_no_message_and_are_not_quoted(item):
     encoder = Encoder(mdp.local.public_parameters(LINE, 1, parts=3))
     with pytest.raises(mdp.InputError) as refusal:
         encoder._encode(item, lambda bound: pytest.fail("a coin was drawn"))
     assert str(refusal.value) == "the item is not in the public universe of these parameters"
+
+
+def test_truth_values_are_items_where_they_are_ids():
+    pair = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=[True, "b"])
+    assert Encoder(mdp.local.public_parameters(pair, 1, parts=2)).encode(True)
 
 
 @pytest.mark.parametrize(
