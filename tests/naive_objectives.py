@@ -18,8 +18,8 @@ def sums(costs, weights, power, limit=None):
 
 
 def farthest(costs, weights, threshold=0.0):
-    """Largest distance of a point of more weight than the threshold, or else of any."""
-    at = weights > threshold if (weights > threshold).any() else np.ones(len(weights), bool)
+    """Largest distance of a point of more weight than the threshold, or else of any demand."""
+    at = weights > (threshold if (weights > threshold).any() else 0)
     return float(costs.min(axis=0)[at].max())
 
 

@@ -8,21 +8,21 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any, cast
 
 import metricdp as mdp
-from metricdp.arguments import chosen
 from metricdp.cli import budget, inputs, objectives, parsing, sites, streams, tables
 from metricdp.cli.parsing import UsageError, given
 from metricdp.cli.streams import note, say
 from metricdp.errors import MetricDPError
 from metricdp.interruption import held
+from metricdp.methods.heat import checked_bandwidth
 from metricdp.methods.question import Question
 from metricdp.methods.remarks import too_few
 from metricdp.metrics.base import Metric
 from metricdp.metrics.units import unit_shown
 from metricdp.partitions.finite.ward import hierarchy
+from metricdp.report.bands import checked_ends
 from metricdp.report.heat.heatmap import ENDINGS
 from metricdp.report.layers import crs_of
 from metricdp.report.plan_files import extra_facts, plan_ending
@@ -33,8 +33,10 @@ from metricdp.waiting import doing
 _PRIVATE = (
     *("epsilon", "delta", "neighboring", "ledger", "epsilon_budget", "delta_budget", "dataset"),
     *("purpose", "who", "renews", "expires", "anchor", "user", "max_contributions", "weighting"),
-    *("caps", "records_hint", "expected", "tree", "coreset", "save_release", "engine"),
+    *("caps", "records_hint", "expected", "expected_column", "tree", "coreset", "engine"),
+    "save_release",
 )
+_DEMAND = ("demand_column", "x", "y", "demand_layer", "demand_crs", "max_snap", "box")
 
 
 def run(args: Namespace) -> None:
@@ -49,9 +51,11 @@ def run(args: Namespace) -> None:
     if args.output is not None:
         plan_ending(args.output, metric)
     if args.heatmap is not None:
-        chosen(Path(args.heatmap).suffix.lower(), ENDINGS, "the ending of --heatmap")
-    if args.bandwidth is not None and args.heatmap is None:
-        raise UsageError("--bandwidth is of --heatmap FILE")
+        plan_ending(args.heatmap, metric, ENDINGS)
+    if args.bandwidth is not None:
+        checked_bandwidth(metric, args.bandwidth)
+    if args.bands is not None:
+        checked_ends(args.bands, metric)
     if args.from_release is not None:
         result = _saved(args, metrics)
     elif args.demand is None or args.non_private:
@@ -65,8 +69,6 @@ def run(args: Namespace) -> None:
 
 def _check(args: Namespace) -> None:
     """Refuse bad options before anything is read."""
-    if args.tree is not None and args.method == "partition":
-        args.method = "hst"
     objectives.check(args)
     _check_options(args)
     objectives.check_method(args, releases=False)
@@ -79,7 +81,7 @@ def _check(args: Namespace) -> None:
         if args.method != "partition" and (args.demand or name == "--expected"):
             raise UsageError(f"{name} is for the method partition, not for {args.method}")
     if args.tree is not None and "tree" not in {field.name for field in fields(method)}:
-        raise UsageError(f"--tree: the method {args.method} uses no tree")
+        raise UsageError(f"--tree is for --method hst or local-search, not for {args.method}")
     if args.save_release == "no":
         args.save_release = None
     elif args.save_release is None and args.ledger is not None and method.releases:
@@ -92,8 +94,13 @@ def _check(args: Namespace) -> None:
 
 
 def _check_options(args: Namespace) -> None:
-    private = given(args, _PRIVATE)
-    needless = [*private, *given(args, ("demand_column", "x", "y"))]
+    if args.bandwidth is not None and args.heatmap is None:
+        raise UsageError("--bandwidth is of --heatmap FILE")
+    if args.scenarios is not None:
+        for name in given(args, ("coreset", "heatmap")) + ["--stability"] * args.stability:
+            raise UsageError(f"{name} is of one release, and --scenarios of several")
+    private = given(args, _PRIVATE) + ["--method"] * (args.method != "partition")
+    needless = [*private, *given(args, _DEMAND)]
     needless += ["--non-private"] * args.non_private
     if args.from_release is not None:
         taken = given(args, ("demand",)) + [name for name in needless if name != "--coreset"]

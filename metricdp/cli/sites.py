@@ -136,6 +136,8 @@ def read_by_vertex(
     if of_sites:
         known, positions = metric.sites, metric.site_positions
     ids = _ids(table, named, known)
+    if not ids:
+        raise InputError(f"{path}: has no rows")
     if not of_nodes:
         positions(ids)  # unknown ones are refused
     check_distinct(ids, f"{path}: a vertex is listed once")

@@ -74,6 +74,13 @@ def heatmap(
     return smoothed(metric, known, sampled_demand(known), bandwidth, error)
 
 
+def checked_bandwidth(metric: Metric, bandwidth: Any) -> float:
+    """A bandwidth in the units of a metric, after a check."""
+    if isinstance(bandwidth, str):
+        bandwidth = in_units_of(metric, bandwidth, "bandwidth")
+    return positive(bandwidth, "bandwidth")
+
+
 def smoothed(
     metric: Metric,
     weights: Floats,
@@ -95,9 +102,7 @@ def smoothed(
             )
         width = kernel.bandwidth(demand, share)
     else:
-        if isinstance(bandwidth, str):
-            bandwidth = in_units_of(metric, bandwidth, "bandwidth")
-        width = positive(bandwidth, "bandwidth")
+        width = checked_bandwidth(metric, bandwidth)
     density = kernel.density(demand, width)
     deviation = None if drawn is None else standard_error(density)
     return Heatmap(metric, density[:, 0].copy(), deviation, width, kernel.lengths, receipt)

@@ -70,7 +70,7 @@ def solve(
         release. Of a list of universes a list of such, or one for all.
     loads : the same, optional
         What a point uses of a site's capacity, and the unit of loads, where that is not its weight:
-        vehicles, where weights are people.
+        vehicles, where weights are people. Points of weight 0 are not served and use none.
     candidates : iterable of ids, optional
         Where sites may be; anywhere by default.
     opened : iterable of ids, optional
@@ -290,11 +290,7 @@ def answered(
 
 def _no_worse(objective: Objective, instance: Instance) -> Chosen:
     """The sites that an objective chooses, or the warm start where that is better."""
-    given, k = instance.start, getattr(objective, "k", None)
-    if given is not None and hasattr(objective, "ks"):
-        raise InputError("start is one set of sites, and nested stages are several: leave it out")
-    if given is not None and k is not None and len(given) != k:
-        raise InputError(f"start must name k sites, {k:,}; got {len(given):,}")
+    given = instance.start
     chosen = objective.choose(instance)
     if given is None:
         return chosen

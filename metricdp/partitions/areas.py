@@ -141,8 +141,9 @@ def _polygons(by: Any, universe: Any) -> tuple[list[str], list[Any]] | None:
     if len(getattr(universe, "lower", (0, 0))) != 2:
         raise InputError("polygons need a universe of two coordinates")
     for name, shape in zip(names, shapes):
-        if getattr(shape, "geom_type", None) not in ("Polygon", "MultiPolygon"):
-            raise InputError(f"there is no polygon for {shown(name)}")
+        kind = getattr(shape, "geom_type", "missing")
+        if kind not in ("Polygon", "MultiPolygon"):
+            raise InputError(f"areas must be polygons; the geometry of {shown(name)} is {kind}")
     labels = [str(name) for name in names]
     check_distinct(labels, "every area must have a name of its own")
     if not labels or ELSEWHERE in labels:

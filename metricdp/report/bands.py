@@ -149,15 +149,21 @@ class Bands:
         return target
 
 
-def bands_of(
-    limits: Iterable[Any], metric: Any, distance: Floats, weights: Floats | None, plan: Any
-) -> Bands:
-    """The bands of a solution; arguments as the attributes of `Bands`."""
+def checked_ends(limits: Any, metric: Any) -> list[float]:
+    """The ends of bands in the units of a metric, after a check."""
     if isinstance(limits, str) or not isinstance(limits, Iterable):
         raise InputError(f"bands need distances, such as [500, 1000]; got {shown(limits)}")
     ends = [float(in_units_of(metric, limit, "limits")) for limit in limits]
     if not ends or min(ends) <= 0 or ends != sorted(set(ends)):
         raise InputError(f"bands need growing positive distances, such as [500, 1000]; got {ends}")
+    return ends
+
+
+def bands_of(
+    limits: Iterable[Any], metric: Any, distance: Floats, weights: Floats | None, plan: Any
+) -> Bands:
+    """The bands of a solution; arguments as the attributes of `Bands`."""
+    ends = checked_ends(limits, metric)
     label = band_of(ends, distance)
     demand, interval = None, None
     if weights is not None:

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -26,21 +26,23 @@ from metricdp.report.styles import colored, project_row, qml
 ENDINGS = (".json", ".csv", ".geojson", ".parquet", ".gpkg", ".html", ".png")
 _DRAWN = ("sites", "demand", "spider", "streets", "territories")
 """Layers from top to bottom, as QGIS stacks them, with the project or without."""
-_PLACED = (".gpkg", ".geojson", ".png")
+_PLACED = (".gpkg", ".geojson", ".png", ".tif")
 """Endings that need coordinates in the plane."""
 
 
-def plan_ending(path: str | os.PathLike[str], universe: Any) -> str:
+def plan_ending(
+    path: str | os.PathLike[str], universe: Any, endings: Sequence[str] = ENDINGS
+) -> str:
     """The ending of a path, after a check, before any charge, that a plan can be written so."""
     name = file_path(path, "path").name.lower()
-    ending = next((e for e in ENDINGS if name.endswith(e)), None)
+    ending = next((e for e in endings if name.endswith(e)), None)
     if ending is None:
-        raise InputError(f"{path}: the ending must be one of {', '.join(ENDINGS)}")
+        raise InputError(f"{path}: the ending must be one of {', '.join(endings)}")
     placed = getattr(universe, "coordinates", None) is not None
     if ending in _PLACED and not placed and getattr(universe, "dimension", None) != 2:
         raise InputError(
             f"{path}: {universe.name} has no coordinates in the plane, which this ending needs "
-            f"(--nodes FILE); without: .json, .csv, .parquet or .html"
+            f"(--nodes FILE); .csv, .parquet and .html need none"
         )
     check_writable(path, ending, crs_of(universe))
     return ending

@@ -55,6 +55,8 @@ def check_writable(path: object, ending: str, crs: str | None) -> None:
         transformation(crs, WGS84)
     if ending == ".gpkg":
         need_geo()
+    if ending == ".tif" and find_spec("rasterio") is None:
+        raise MissingExtraError("writing GeoTIFF", "geo")
     if ending == ".parquet" and find_spec("pyarrow") is None:
         raise MissingExtraError("writing Parquet files", "parquet")
     if ending == ".png" and find_spec("matplotlib") is None:

@@ -85,6 +85,7 @@ def intervals_html(evaluation: Any) -> str:
             "<p>Estimated from the release alone, free of charge; intervals hold under a model.</p>"
         )
     if "by_area" in facts:
-        paid = f"<p>Worst served: {escape(facts['by_area']['worst'])}.</p>{paid}"
+        worst = facts["by_area"]["worst"] or "not known"
+        paid = f"<p>Worst served: {escape(worst)}.</p>{paid}"
     head = ("Figure", "Estimate", f"{show_number(100 * facts.get('level', 0.95))} % interval")
     return table_html("How well the centers serve", head, rows, "intervals", paid)

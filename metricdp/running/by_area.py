@@ -76,14 +76,13 @@ class ByArea:
         return cls(names, Interval(*np.array(counts).T), Interval(*np.array(means).T), relative)
 
     @property
-    def worst(self) -> str:
-        """The area with the largest estimated mean distance or, with `against`, relative cost.
-        Areas whose number of records is not significantly positive are ignored if there are others.
+    def worst(self) -> str | None:
+        """The area with the largest estimated mean distance or, with `against`, relative cost,
+        among those whose number of records is significantly positive; None if there are none.
         """
         figure = self.mean if self.relative is None else self.relative
-        sure = self.records.low > 0
-        known = np.where(np.isnan(figure.estimate), -np.inf, figure.estimate)
-        return self.names[int(np.argmax(np.where(sure | ~sure.any(), known, -np.inf)))]
+        known = np.where(self.records.low > 0, figure.estimate, np.nan)
+        return None if np.isnan(known).all() else self.names[int(np.nanargmax(known))]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """One row for each area: its name, and each figure with the ends of its interval."""

@@ -222,7 +222,7 @@ class Evaluation:
                 lines.append(_line(f"mean in {name}", self.areas.mean, far, i))
                 if (ratios := self.areas.relative) is not None:
                     lines.append(_line(f"cost / others' in {name}", ratios, "{:.3g}".format, i))
-            lines.append(f"worst served: {self.areas.worst}")
+            lines.append(f"worst served: {self.areas.worst or 'not known'}")
         return "\n".join(lines)
 
     def _distance_text(self, distance: float) -> str:

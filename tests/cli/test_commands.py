@@ -454,7 +454,7 @@ def test_demo(world, capsys):
         assert words in tried.out
 
 
-@pytest.mark.parametrize("method", ["hst", "local-search", None])
+@pytest.mark.parametrize("method", ["hst", "local-search"])
 def test_a_tree_is_built_once_and_used(world, capsys, method, monkeypatch):
     assert run(capsys, "tree", "roads.csv", "--output", "roads.npz", "--seed", "7").status == 0
     before = snapshot(world)
@@ -465,20 +465,21 @@ def test_a_tree_is_built_once_and_used(world, capsys, method, monkeypatch):
         "load",
         classmethod(lambda cls, *args: loaded.append(load(cls, *args)) or loaded[-1]),
     )
-    named = [] if method is None else ["--method", method]
-    ran = run(capsys, *PRIVATE, *named, "--tree", "roads.npz")
-    assert ran.status == 0 and json.loads(ran.out)["method"] == (method or "hst")
+    ran = run(capsys, *PRIVATE, "--method", method, "--tree", "roads.npz")
+    assert ran.status == 0 and json.loads(ran.out)["method"] == method
     assert [tree.seed for tree in loaded] == [7] and snapshot(world) == before
 
 
 def test_a_tree_that_does_not_fit_is_refused_before_anything_is_charged(world, capsys):
-    tree = ["--tree", "roads.npz", "--ledger", "study.ledger", "--epsilon-budget", "2"]
+    tree = ["--method", "hst", "--tree", "roads.npz"]
+    tree += ["--ledger", "study.ledger", "--epsilon-budget", "2"]
     fails(capsys, "roads.npz", *PRIVATE, *tree)
     (world / "other.csv").write_text("tail,head,length\n1,2,3\n2,3,4\n")
     assert run(capsys, "tree", "other.csv", "--output", "roads.npz").status == 0
     for argv, rule in (
         ([*PRIVATE, *tree], "universe"),
-        ([*PRIVATE, "--method", "uniform", "--tree", "roads.npz"], "uses no tree"),
+        ([*PRIVATE, "--method", "uniform", "--tree", "roads.npz"], "hst or local-search"),
+        ([*PRIVATE, "--tree", "roads.npz"], "hst or local-search, not for partition"),
         (["cluster", "roads.csv", "-k", "2", "--tree", "roads.npz"], "private demand"),
     ):
         fails(capsys, rule, *argv)

@@ -123,8 +123,23 @@ def test_exact_goes_with_public_weights(world, capsys):
     ("-k 2 --objective p-center --method hst", "answers k-median and k-means alone"),
     ("-k 2 --weights w.csv --demand homes.csv --epsilon 1", "--weights is public demand"),
     ("-k 2 --demand homes.csv --epsilon 1 --limit 300s", "are measured in m"),
+    ("-k 2 --weights none.csv", "none.csv: has no rows"),
+    ("-k 2 --objective p-center --single-source", "single_source needs capacities"),
+    ("-k 2 --demand homes.csv --epsilon 1 --start two.csv --limit 9 -k 3", "start must name k"),
+    ("--demand homes.csv --epsilon 1 --objective nested --ks 1,2 --start two.csv", "stages are"),
+    ("-k 2 --demand homes.csv --epsilon 1 --bands 2,1", "growing positive distances"),
+    ("-k 2 --demand homes.csv --epsilon 1 --bands 10min", "are measured in m"),
+    ("-k 2 --demand homes.csv --epsilon 1 --heatmap h.tif", "no coordinates in the plane"),
+    ("-k 2 --demand homes.csv --epsilon 1 --heatmap h.csv --bandwidth 0", "must be positive"),
+    ("-k 2 --from-release a --from-release b --scenarios mean --coreset c.csv", "of one release"),
+    ("-k 2 --method hst", "--method is about private demand"),
+    ("-k 2 --max-snap 9", "--max-snap is about private demand"),
+    ("-k 2 --expected-column w", "--expected-column is about private demand"),
+    ("-k 2 --demand-crs EPSG:4326 --from-release a", "--demand-crs is of no use"),
 )
 def test_bad_calls(options, rule, world, capsys):
+    (world / "none.csv").write_text("vertex,weight\n")
+    (world / "two.csv").write_text("vertex\n100\n124\n")
     fails(capsys, rule, "cluster", "roads.csv", *options.split())
 
 
@@ -177,7 +192,7 @@ def test_common_sites_of_releases_bands_stability_and_heat(world, capsys):
         for more in ("--demand homes.csv", "--epsilon 1", "--certificate")
     ),
     ("--bandwidth 300", "--bandwidth is of"),
-    ("--heatmap heat.pdf", "ending of --heatmap"),
+    ("--heatmap heat.pdf", "the ending must be one of"),
     ("--demand homes.csv --epsilon 1 --method local-search --stability", "method partition"),
     ("--demand homes.csv --epsilon 1 --method hst --heatmap heat.csv", "method partition"),
 )

@@ -179,7 +179,7 @@ def test_polygons_are_spread_over_the_points_in_them():
     assert "polygons" in str(page.receipt.to_dict())
     for wrong, said in (
         (frame.drop(columns="weight"), "column 'weight'"),
-        (frame.set_geometry(frame.centroid), "no polygon for"),
+        (frame.set_geometry(frame.centroid), "must be polygons; the geometry of 0 is Point"),
         (frame.assign(weight=-1), "at least 0"),
         (frame.assign(weight="many"), "must be numbers"),
     ):

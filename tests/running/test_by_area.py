@@ -160,6 +160,8 @@ def test_nothing_is_claimed_of_an_area_without_records(town):
     assert figures.records.low[empty] == 0 and figures.relative.high[empty] == np.inf
     assert np.isnan(figures.relative.estimate[empty]) and figures.worst == "west"
     assert figures.to_dict()["areas"][empty]["relative"]["high"] is None
+    unknown, _ = read(town, 0 * weights, lambda n: np.zeros(n, np.int64), 2.0**BITS)
+    assert unknown.worst is None and unknown.to_dict()["worst"] is None
 
 
 def covered(town, scale_told, runs=50):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -14,13 +13,13 @@ import numpy as np
 from metricdp.arguments import chosen, file_path
 from metricdp.arrays import Floats, Ints
 from metricdp.atomic import drafted, write_whole
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import InputError
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.report.canvas.network import DrawnUniverse
 from metricdp.report.colors import HEAT
 from metricdp.report.layers import Layers, crs_of
-from metricdp.report.plan_files import add_layers, figure_bytes
-from metricdp.report.point_files import check_writable, write_points
+from metricdp.report.plan_files import add_layers, figure_bytes, plan_ending
+from metricdp.report.point_files import write_points
 from metricdp.report.styles import colored
 
 _CLEAR = 2.0
@@ -181,9 +180,8 @@ class Heatmap:
             The extra of the ending is not installed: ``geo``, ``parquet`` or ``plots``.
         """
         target = file_path(path, "path")
-        ending = chosen(target.suffix.lower(), ENDINGS, "the ending of a heat map's file")
         universe, xy, crs = self.universe, self.universe.coordinates, crs_of(self.universe)
-        check_writable(target, ending, crs)
+        ending = plan_ending(path, universe, ENDINGS)
         if ending == ".html":
             write_whole(target, self.page(**page))
         elif ending == ".png":
@@ -216,14 +214,12 @@ def write_raster(target: Path, heat: Any) -> None:
     """Write density and standard error as two bands of a GeoTIFF: pixels near the network have the
     values of their nearest point, all others nodata.
     """
-    if find_spec("rasterio") is None:
-        raise MissingExtraError("writing GeoTIFF", "geo")
     import rasterio
 
     drawn = DrawnUniverse(heat.universe)
     ground = drawn.ground
     if ground is None:
-        raise InputError(f"{heat.universe.name} has no coordinates, and so no raster: give them")
+        raise InputError(f"{heat.universe.name} covers no area, and so no raster")
     (left, across), (bottom, up) = (
         _affine(heat.universe.coordinates[drawn.order, axis], drawn.points[:, axis])
         for axis in (0, 1)

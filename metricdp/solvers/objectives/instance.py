@@ -94,6 +94,8 @@ class Instance:
                 f"k counts the required sites: it must be at least their number, "
                 f"{len(self.opened):,}; got {k}"
             )
+        if self.start is not None and len(self.start) != k:
+            raise InputError(f"start must name k sites, {k:,}; got {len(self.start):,}")
 
 
 def costs_between(metric: Metric, sites: Positions, clients: Positions) -> Floats:

@@ -129,6 +129,8 @@ class Nested(Objective):
 
     def check(self, instance: Instance) -> None:
         """See `Objective`; every stage must have at least the required sites."""
+        if instance.start is not None:
+            raise InputError("start is one set of sites, and stages are several: leave it out")
         for k in self.ks:
             self.of(k).check(instance)
 

@@ -49,6 +49,8 @@ class Objective(ABC):
             value = getattr(self, field.name)
             if field.name in _CHECKED and value is not field.default:
                 object.__setattr__(self, field.name, _CHECKED[field.name](value, field.name))
+        if getattr(self, "single_source", False) and getattr(self, "capacities", 0) is None:
+            raise InputError("single_source needs capacities")
 
     def check(self, instance: Instance) -> None:
         """Refuse what cannot be answered, before anything is searched or charged."""

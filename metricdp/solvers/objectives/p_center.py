@@ -52,7 +52,7 @@ class PCenter(Objective):
     k : int
     threshold : float
         Only points of more weight than this count; of noisy weights, those above the noise. With
-        none above it all points count.
+        none above it all demand counts.
 
     Notes
     -----

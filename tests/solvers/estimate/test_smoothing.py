@@ -41,7 +41,7 @@ def test_demand_is_spread_by_the_kernel_of_shortest_paths(seed):
     paths = dict(nx.all_pairs_dijkstra_path_length(graph, weight="w"))
     away = np.array([[paths[u][v] for v in range(40)] for u in range(40)])
     weights = np.random.default_rng(seed).integers(0, 4, 40).astype(float)
-    for bandwidth in (0.5, 7.5, 15.9):
+    for bandwidth in (0.5, 7.5, 15.9, 1e300):
         heat = mdp.heatmap(metric, weights, bandwidth=bandwidth)
         assert heat.lengths == pytest.approx(own)
         assert heat.density == pytest.approx(naive_density(away, own, weights, bandwidth))
