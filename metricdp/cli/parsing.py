@@ -135,7 +135,7 @@ class Parser(argparse.ArgumentParser):
         while first and not given[first - 1].startswith("-"):
             first -= 1
         option = self._option_string_actions.get(given[first - 1]) if first else None
-        if option is None or option.nargs is not None or first == at:
+        if option is None or option.nargs is not None or first == at or unknown.startswith("--"):
             return ""
         commas = f"a list has commas ({','.join(given[first : first + 2])})"
         return f"; {given[first - 1]} takes one value: {commas}, a text with spaces quotes"

@@ -97,7 +97,8 @@ VARIED = {
         "delta of one": ("--epsilon 1 --delta 1", "delta must be at least 0 and below 1"),
     },
     "explore --demand d.csv -k 2 --output p.html": {
-        "a list in words": ("--epsilons 0.1 0.5 1 roads.csv", "a list has commas (0.1,0.5)")
+        "a list in words": ("--epsilons 0.1 0.5 1 roads.csv", "a list has commas (0.1,0.5)"),
+        "no list": ("--names a --within 3", "arguments: --within 3 (see"),
     },
     "demo": {
         "demo with k zero": ("-k 0", "at least 1"),

@@ -91,8 +91,8 @@ class Smoothing:
         if self.network is None:
             return self._by_rows(demand, bandwidth)
         order, rank = self.network.order, self.network.rank
-        width = bandwidth / self.network.unit
-        sources, weights = self._on_net(demand[order], int(min(width, 2.0**61)) // _NET)
+        width = min(bandwidth / self.network.unit, 2.0**61)  # beyond all distances
+        sources, weights = self._on_net(demand[order], int(width) // _NET)
         lengths, csr = self.lengths[order], self.network.csr
         workers = int(np.clip(_MEMORY // demand.size, 1, os.cpu_count() or 1))
         outs = [np.zeros(demand.shape) for _ in range(workers)]
