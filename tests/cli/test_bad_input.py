@@ -98,7 +98,7 @@ VARIED = {
     },
     "explore --demand d.csv -k 2 --output p.html": {
         "a list in words": ("--epsilons 0.1 0.5 1 roads.csv", "a list has commas (0.1,0.5)"),
-        "no list": ("--names a --within 3", "arguments: --within 3 (see"),
+        "no list": ("roads.csv --names a --within 3", "arguments: --within 3 (see"),
     },
     "demo": {
         "demo with k zero": ("-k 0", "at least 1"),
