@@ -22,6 +22,8 @@ LARGEST = 1e30
 
 def site_positions(universe: Metric, ids: Any) -> Ints:
     """Positions of named sites, ascending, without repeats; a text is one name."""
+    if str(getattr(ids, "dtype", "")).startswith("bool"):
+        raise InputError("sites are named by their ids, not by a mask")
     return np.unique(universe.site_positions([ids] if isinstance(ids, str) else ids))
 
 

@@ -173,6 +173,8 @@ class PrecomputedMetric(RowMetric):
         Symmetric, zero on the diagonal, non-negative and finite. The triangle inequality is the
         caller's promise: the quality of centers depends on it, privacy does not.
     ids : sequence of hashable, optional
+        Names of the points; 0..n_points-1 by default. A data frame of pandas has its own, which
+        must be those of its columns too.
 
     Raises
     ------
@@ -186,6 +188,10 @@ class PrecomputedMetric(RowMetric):
     """
 
     def __init__(self, matrix: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
+        if ids is None and hasattr(matrix, "columns") and hasattr(matrix, "index"):
+            ids = list(matrix.index)
+            if ids != list(matrix.columns):
+                raise InputError("a distance matrix must name its rows and columns alike, or ids=")
         self.matrix = m = floats(matrix, "a distance matrix must hold numbers")
         if m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] == 0:
             raise InputError(f"a distance matrix must be square and not empty, got shape {m.shape}")

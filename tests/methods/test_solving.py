@@ -229,6 +229,7 @@ def test_nobody_is_served_beyond_the_limit():
     (lambda m: mdp.solve(m, o.KMedian(1), opened=[1], forbidden=[1]), "both opened and"),
     (lambda m: mdp.solve(m, o.KMedian(1), forbidden=range(9)), "no place where a site"),
     (lambda m: mdp.solve(m, o.KMedian(1), candidates=[77]), "no point of"),
+    (lambda m: mdp.solve(m, o.KMedian(1), candidates=np.ones(9, bool)), "not by a mask"),
     (lambda m: mdp.solve(m, o.KMedian(1), weights=[-1] * 9), "none negative"),
     (lambda m: mdp.solve(m, o.KMedian(1), weights=[1] * 8), "9 finite numbers"),
     (lambda m: mdp.solve(m, "k-median"), "objective must be one of"),
