@@ -41,8 +41,13 @@ def read_centers(path: str, metric: Metric, layer: str | None = None) -> list[An
 
 def read_options(args: Namespace, names: Iterable[str], metric: Metric) -> dict[str, Any]:
     """Vertices from the files of some options; None for an option that is not given."""
-    paths = {name: getattr(args, name) for name in names}
-    return {n: None if path is None else read_vertices(path, metric) for n, path in paths.items()}
+    found: dict[str, Any] = dict.fromkeys(names)
+    for name in found:
+        path = getattr(args, name)
+        if path is not None:
+            read = read_centers if path.lower().endswith(".json") else read_vertices
+            found[name] = read(path, metric)
+    return found
 
 
 def read_vertices(path: str, metric: Metric, layer: str | None = None) -> list[Any]:

@@ -105,7 +105,7 @@ def chosen_layer(path: str | Path, asked: str | None, known: list[str]) -> tuple
         raise GraphFileError(path, "has no layer with geometries")
     if asked is None and len(known) > 1:
         several = f"has several layers: {', '.join(known)}"
-        raise GraphFileError(path, f"{several}; name one (layer=, --layer)")
+        raise GraphFileError(path, f"{several}; name one (layer=, --layer or --demand-layer)")
     if asked is not None and asked not in known:
         raise GraphFileError(path, f"has no layer {shown(asked)}; layers: {', '.join(known)}")
     name = known[0] if asked is None else asked

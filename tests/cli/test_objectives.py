@@ -153,6 +153,8 @@ def test_sites_to_begin_with(world, capsys):
         assert json.loads(again.out)["value"] == best["value"]
     plain = run(capsys, "cluster", "roads.csv", "-k", "3", "--start", "best.json")
     assert json.loads(plain.out)["value"] <= json.loads(run(capsys, *call).out)["value"] * 25
+    kept = works(capsys, "cluster", "roads.csv", "-k", "3", "--opened", "best.json")
+    assert json.loads(kept.out)["centers"] == best["centers"]
     assert "start must name k sites" in run(capsys, *call[:-2], "2", "--start", "best.json").err
     assert "start must" in run(capsys, *call[:5], "2", "--start", "best.json").err
 
