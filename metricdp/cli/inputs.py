@@ -130,6 +130,8 @@ def read_demand(args: Namespace, metric: Metric) -> PrivateDemand:
         raise InputError(
             f"--x and --y need coordinates, and {metric.name} has none: give them with --nodes FILE"
         )
+    if Path(args.demand).is_fifo():
+        raise InputError(f"{args.demand}: is a pipe; private files are read twice, so write a file")
     snapped = args.x is not None or (args.demand_column is None and is_geographic(args.demand))
     if snapped and args.max_snap is None and args.box is None:
         far = "a record of another town counts at the nearest vertex, however far that is"

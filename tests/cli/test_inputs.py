@@ -1,6 +1,7 @@
 """How commands read graphs: directions kept, used both ways, or refused."""
 
 import json
+import os
 
 import pytest
 
@@ -61,3 +62,12 @@ def test_symmetrizing_is_reported(ring, capsys):
     assert "symmetrized: 4 arcs had no reverse and 0 one of another length" in said
     assert "in the median, at most" in said
     assert run(capsys, ring, "--symmetrize", "--directed")[0] == 2
+
+
+def test_private_demand_is_not_read_from_a_pipe(ring, capsys, tmp_path):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("needs named pipes")
+    pipe = str(tmp_path / "pipe.csv")
+    os.mkfifo(pipe)
+    status, _, said = run(capsys, ring, "--symmetrize", "--demand", pipe, "--epsilon", "1")
+    assert status == 2 and "is a pipe" in said
