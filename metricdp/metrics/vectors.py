@@ -188,9 +188,10 @@ class PrecomputedMetric(RowMetric):
     """
 
     def __init__(self, matrix: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
-        if ids is None and hasattr(matrix, "columns") and hasattr(matrix, "index"):
-            ids = list(matrix.index)
-            if ids != list(matrix.columns):
+        frame: Any = matrix
+        if ids is None and hasattr(frame, "columns") and hasattr(frame, "index"):
+            ids = list(frame.index)
+            if ids != list(frame.columns):
                 raise InputError("a distance matrix must name its rows and columns alike, or ids=")
         self.matrix = m = floats(matrix, "a distance matrix must hold numbers")
         if m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] == 0:
