@@ -33,8 +33,8 @@ from metricdp.waiting import doing
 _PRIVATE = (
     *("epsilon", "delta", "neighboring", "ledger", "epsilon_budget", "delta_budget", "dataset"),
     *("purpose", "who", "renews", "expires", "anchor", "user", "max_contributions", "weighting"),
-    *("caps", "records_hint", "expected", "expected_column", "tree", "coreset", "engine"),
-    "save_release",
+    *("method", "caps", "records_hint", "expected", "expected_column", "tree", "coreset"),
+    *("engine", "save_release"),
 )
 _DEMAND = ("demand_column", "x", "y", "demand_layer", "demand_crs", "max_snap", "box")
 
@@ -69,8 +69,10 @@ def run(args: Namespace) -> None:
 
 def _check(args: Namespace) -> None:
     """Refuse bad options before anything is read."""
-    objectives.check(args)
     _check_options(args)
+    if args.method is None:
+        args.method = "partition" if args.tree is None else "hst"
+    objectives.check(args)
     objectives.check_method(args, releases=False)
     method = mdp.methods.BY_NAME[args.method]
     if args.demand is not None and not method.releases:
@@ -99,7 +101,7 @@ def _check_options(args: Namespace) -> None:
     if args.scenarios is not None:
         for name in given(args, ("coreset", "heatmap")) + ["--stability"] * args.stability:
             raise UsageError(f"{name} is of one release, and --scenarios of several")
-    private = given(args, _PRIVATE) + ["--method"] * (args.method != "partition")
+    private = given(args, _PRIVATE)
     needless = [*private, *given(args, _DEMAND)]
     needless += ["--non-private"] * args.non_private
     if args.from_release is not None:

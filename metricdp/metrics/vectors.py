@@ -173,8 +173,8 @@ class PrecomputedMetric(RowMetric):
         Symmetric, zero on the diagonal, non-negative and finite. The triangle inequality is the
         caller's promise: the quality of centers depends on it, privacy does not.
     ids : sequence of hashable, optional
-        Names of the points; 0..n_points-1 by default. A data frame of pandas has its own, which
-        must be those of its columns too.
+        Names of the points; 0..n_points-1 by default, or those that a data frame of pandas has for
+        its rows or columns, alike if it has both.
 
     Raises
     ------
@@ -190,8 +190,9 @@ class PrecomputedMetric(RowMetric):
     def __init__(self, matrix: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
         frame: Any = matrix
         if ids is None and hasattr(frame, "columns") and hasattr(frame, "index"):
-            ids = list(frame.index)
-            if ids != list(frame.columns):
+            rows, columns = list(frame.index), list(frame.columns)
+            ids = columns if rows == list(range(len(rows))) else rows
+            if columns not in (ids, list(range(len(columns)))):
                 raise InputError("a distance matrix must name its rows and columns alike, or ids=")
         self.matrix = m = floats(matrix, "a distance matrix must hold numbers")
         if m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] == 0:

@@ -454,7 +454,7 @@ def test_demo(world, capsys):
         assert words in tried.out
 
 
-@pytest.mark.parametrize("method", ["hst", "local-search"])
+@pytest.mark.parametrize("method", ["", "hst", "local-search"])
 def test_a_tree_is_built_once_and_used(world, capsys, method, monkeypatch):
     assert run(capsys, "tree", "roads.csv", "--output", "roads.npz", "--seed", "7").status == 0
     before = snapshot(world)
@@ -465,8 +465,9 @@ def test_a_tree_is_built_once_and_used(world, capsys, method, monkeypatch):
         "load",
         classmethod(lambda cls, *args: loaded.append(load(cls, *args)) or loaded[-1]),
     )
-    ran = run(capsys, *PRIVATE, "--method", method, "--tree", "roads.npz")
-    assert ran.status == 0 and json.loads(ran.out)["method"] == method
+    named = ["--method", method] if method else []
+    ran = run(capsys, *PRIVATE, *named, "--tree", "roads.npz")
+    assert ran.status == 0 and json.loads(ran.out)["method"] == (method or "hst")
     assert [tree.seed for tree in loaded] == [7] and snapshot(world) == before
 
 
@@ -479,7 +480,10 @@ def test_a_tree_that_does_not_fit_is_refused_before_anything_is_charged(world, c
     for argv, rule in (
         ([*PRIVATE, *tree], "universe"),
         ([*PRIVATE, "--method", "uniform", "--tree", "roads.npz"], "hst or local-search"),
-        ([*PRIVATE, "--tree", "roads.npz"], "hst or local-search, not for partition"),
+        (
+            [*PRIVATE, "--method", "partition", "--tree", "roads.npz"],
+            "hst or local-search, not for partition",
+        ),
         (["cluster", "roads.csv", "-k", "2", "--tree", "roads.npz"], "private demand"),
     ):
         fails(capsys, rule, *argv)

@@ -61,7 +61,7 @@ def test_the_map_and_files_tell_how_firm_centers_are(tmp_path):
     for plan, column in ((private, "sure"), (public, "removal")):
         firm = plan.stability()
         page = plan.save(tmp_path / "plan.html", stability=True).read_text("utf-8")
-        assert escape(firm.sentence("hops")) in page and "the wider, the less firmly" in page
+        assert escape(firm.sentence("hops")) in page and "the wider, the less sure" in page
         shown = json.loads(page.split('id="map-data">')[1].split("</script>")[0])
         marks = shown["levels"][0]["centers"]
         assert [mark["doubt"] for mark in marks] == pytest.approx(firm.doubt.tolist())

@@ -148,7 +148,8 @@ def test_bad_ids_of_a_matrix():
 
 def test_a_data_frame_names_its_points():
     frame = pytest.importorskip("pandas").DataFrame
-    assert PrecomputedMetric(frame([[0, 1], [1, 0]], index=[*"ab"], columns=[*"ab"])).ids == [*"ab"]
+    for names in ({"index": [*"ab"], "columns": [*"ab"]}, {"index": [*"ab"]}, {"columns": [*"ab"]}):
+        assert PrecomputedMetric(frame([[0, 1], [1, 0]], **names)).ids == [*"ab"]
     crossed = frame([[1, 0], [0, 1]], index=[*"ab"], columns=[*"ba"])
     refuses("name its rows and columns alike", PrecomputedMetric, crossed)
 
