@@ -40,8 +40,7 @@ def check(near, costs, state, cost, fixed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("reach", [7.0, 25.0, 100.0])
-@pytest.mark.parametrize("heat", [0.0, 30.0])
+@pytest.mark.parametrize(("reach", "heat"), [(7.0, 0.0), (25.0, 0.0), (25.0, 30.0), (100.0, 30.0)])
 def test_the_state_is_what_it_is_by_definition(seed, reach, heat):
     near, costs, rows = problem(seed, reach)
     fixed = seed % 3

@@ -98,7 +98,7 @@ def homes_in_a_box():
     return mdp.EuclideanSpace([0, 0], [4, 1]), places.clip(0, [4, 1])
 
 
-@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("known", [False, pytest.param(True, marks=pytest.mark.extended)])
 def test_a_box_has_intervals_of_pieces_of_its_cells(homes_in_a_box, known, tmp_path):
     space, places = homes_in_a_box
     expected = (places[::40], np.ones(500)) if known else None

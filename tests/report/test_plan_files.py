@@ -183,10 +183,17 @@ def test_an_unknown_ending_is_refused_before_the_charge(tmp_path, capsys):
     assert "x and y are swapped" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("ending", [".csv", ".geojson", ".gpkg", ".parquet"])
-@pytest.mark.parametrize(
-    "objective",
-    [mdp.objectives.MaxCoverage(k=2, limit=1), mdp.objectives.Capacitated(k=2, capacities=8)],
+COVERAGE = mdp.objectives.MaxCoverage(k=2, limit=1)
+CAPACITIES = mdp.objectives.Capacitated(k=2, capacities=8)
+
+
+@cases(
+    ("objective", "ending"),
+    (CAPACITIES, ".csv"),
+    (COVERAGE, ".geojson"),
+    (COVERAGE, ".gpkg"),
+    (CAPACITIES, ".parquet"),
+    ids=["csv", "geojson", "gpkg", "parquet"],
 )
 def test_plans_of_other_objectives_are_written_too(tmp_path, objective, ending):
     graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4))

@@ -23,6 +23,7 @@ def searched_along_edges(monkeypatch):
         monkeypatch.setattr(module, "WHOLE_BLOCK", 0)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("asked", sorted(ASKED))
 @pytest.mark.parametrize("universe", ["graph", "one-way"])
 def test_as_good_as_on_the_block(universe, asked, monkeypatch):
