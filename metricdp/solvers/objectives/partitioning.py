@@ -19,14 +19,14 @@ from metricdp.solvers.objectives.instance import Floats
 from metricdp.solvers.programs import Constraint, minimized, scale_of
 from metricdp.solvers.stopping import Deadline
 
-_FEW_SETS = 1_200
+_FEW_SETS = 800
 """HiGHS chooses among so few sets without more cuts."""
 _NEAREST_SETS, _COLUMNS, _GAP_LEFT = 100_000, 20, 0.2
 """Sets of least excess among which columns are priced at first; columns for each client that a
 linear program starts with, and that join it at once; part of the gap at which pricing stops: larger
 ones mean larger linear programs, but fewer (8, 14 and 20 of pmedcap1).
 """
-_CUT_ROUNDS, _CUTS_A_ROUND, _MIN_VIOLATION = 60, 60, 0.02
+_CUT_ROUNDS, _CUTS_A_ROUND, _MIN_VIOLATION = 60, 120, 0.05
 """Rounds of cuts; most cuts that one adds, and least violation of each."""
 _MOST_SETS, _MIN_GAIN = 30_000, 1e-5
 """Most sets that HiGHS chooses among; least relative gain in the bound of a round of cuts."""
