@@ -92,9 +92,9 @@ class Partitioning:
                     max(self.bound, min(self.cutoff, cost)) if proven else self.bound, sets
                 )
             stalled = stalled + 1 if self.bound < before + _MIN_GAIN * abs(self.bound) else 0
-            if stalled and part.bound > self.bound:
-                # Sets beyond those of the part hold the bound down.
-                nearest, stalled = 2 * nearest, 0
+            if stalled and nearest < len(self.site) <= 2 * _NEAREST_SETS:
+                # The few sets beyond those of the part hold the bound down.
+                nearest, stalled = len(self.site), 0
             if stalled > 1 or (part is self and len(new) == 0 and tolerance == 0.0):
                 break
             tolerance = _GAP_LEFT if len(new) else 0.0
