@@ -64,8 +64,8 @@ def check(args: Namespace) -> None:
     if args.exact or args.effort is not None:
         option = "--exact" if args.exact else "--effort"
         raise UsageError(f"{option} is for k-median and k-means")
-    if args.method != "partition":
-        raise UsageError(f"--method {args.method} answers k-median and k-means alone")
+    if args.tree is not None or args.method not in (None, "partition"):
+        raise UsageError(f"--method {args.method or 'hst'} answers k-median and k-means alone")
 
 
 def check_method(args: Namespace, *, releases: bool) -> None:
