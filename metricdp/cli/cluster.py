@@ -71,8 +71,7 @@ def _check(args: Namespace) -> None:
     """Refuse bad options before anything is read."""
     objectives.check(args)
     _check_options(args)
-    if args.method is None:
-        args.method = "partition" if args.tree is None else "hst"
+    args.method = objectives.method_asked(args)
     objectives.check_method(args, releases=False)
     method = mdp.methods.BY_NAME[args.method]
     if args.demand is not None and not method.releases:

@@ -16,6 +16,7 @@ from metricdp.cli.streams import note
 from metricdp.errors import GraphFileError, InputError
 from metricdp.metrics.graph import read_graph
 from metricdp.privacy.evaluation import exact_counts
+from metricdp.records.engines.folders import check_lasting
 from metricdp.records.engines.geographic import is_geographic
 from metricdp.universe.crs import WGS84
 from metricdp.universe.crs_kinds import described
@@ -130,8 +131,7 @@ def read_demand(args: Namespace, metric: Metric) -> PrivateDemand:
         raise InputError(
             f"--x and --y need coordinates, and {metric.name} has none: give them with --nodes FILE"
         )
-    if Path(args.demand).is_fifo():
-        raise InputError(f"{args.demand}: is a pipe; private files are read twice, so write a file")
+    check_lasting(args.demand)
     snapped = args.x is not None or (args.demand_column is None and is_geographic(args.demand))
     if snapped and args.max_snap is None and args.box is None:
         far = "a record of another town counts at the nearest vertex, however far that is"

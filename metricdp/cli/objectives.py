@@ -64,8 +64,15 @@ def check(args: Namespace) -> None:
     if args.exact or args.effort is not None:
         option = "--exact" if args.exact else "--effort"
         raise UsageError(f"{option} is for k-median and k-means")
-    if args.tree is not None or args.method not in (None, "partition"):
-        raise UsageError(f"--method {args.method or 'hst'} answers k-median and k-means alone")
+    method = method_asked(args)
+    if method != "partition":
+        raise UsageError(f"--method {method} answers k-median and k-means alone")
+
+
+def method_asked(args: Namespace) -> str:
+    """The method that is asked for: the default, but with a tree the one that it is made for."""
+    default = "partition" if args.tree is None else "hst"
+    return default if args.method is None else str(args.method)
 
 
 def check_method(args: Namespace, *, releases: bool) -> None:

@@ -41,15 +41,13 @@ from metricdp.releases import Neighboring
 from metricdp.running.charging import checked_universe
 from metricdp.running.made_up import SHAPES, BoxWorld, FiniteWorld, Shape
 from metricdp.running.privately import private_answer
-from metricdp.running.target import LADDER, REPEATS, Needed, checked_target, needed
+from metricdp.running.target import LADDER, NINE_IN_TEN, REPEATS, Needed, checked_target, needed
 
 Objective = Literal["k-median", "k-means"]
 EPSILONS = ("0.1", "0.5", "1", "2")
 """Default budgets of a plan without a target."""
 MOST = 2**31 - 1
 """Largest number of records, of records of one user, and of repeats."""
-NINE_IN_TEN = 0.9
-"""Quantile reported as "9 in 10"."""
 
 
 class Forecast(NamedTuple):

@@ -23,7 +23,7 @@ REPEATS = 6
 a thirtieth, at twice the time.
 """
 NINE_IN_TEN = 0.9
-"""Share of runs that must stay within the target."""
+"""Share of runs that must stay within the target, and the quantile reported as "9 in 10"."""
 CERTAIN = 0.95
 """Share of bootstrap resamples for which the reported epsilon suffices: see `REPEATS`."""
 _RESAMPLES = 200

@@ -166,7 +166,7 @@ def _rounds(refinement: Refinement, records: float, scale: float, k: int) -> Ite
     """Rounds until cells are as fine as `PER_CELL` says; the last has the rest of the budget."""
     refinement.even = min(EVEN, UNSEEN * scale / max(records, 1.0))
     refinement.number_of_parts = partial(number_of_cells, k=k, dimension=refinement.growth)
-    refinement.coarse = True
+    refinement.quick = True
     whole: Any = refinement.whole
     left = Fraction(1)
     finer = 1.0

@@ -194,7 +194,7 @@ class Refinement:
     `totals`: noisy numbers of records; `cuts`, `releases`: parts and histogram of each round;
     `tree`: the parts of all rounds together; `weights` (n_points,): estimated demand; `density`
     (n_points,): for the next cut, a share `even` of it spread evenly, None before the first round.
-    Options of the estimate: `planar`, whether it starts from typical splits of a plane; `coarse`,
+    Options of the estimate: `planar`, whether it starts from typical splits of a plane; `quick`,
     whether it uses coarser grids and fewer iterations. `number_of_parts`: of a cut, by records,
     noise and factor.
     """
@@ -208,7 +208,7 @@ class Refinement:
         self.even = EVEN
         self.planar = False
         self.number_of_parts: Callable[[float, float, float], int] = number_of_parts
-        self.coarse = False
+        self.quick = False
         self.totals = totals
         self.cuts: list[PartitionTree] = []
         self.releases: list[Noisy] = []
@@ -256,7 +256,7 @@ class Refinement:
             any_share=many or self.planar,
             known=known,
             planar=self.planar,
-            coarse=self.coarse,
+            quick=self.quick,
             several=many,
         )
         self.use(estimate)

@@ -5,7 +5,9 @@ files in a folder whose names begin with ``_`` or ``.`` hold no records.
 from __future__ import annotations
 
 import glob
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,15 @@ def matching(path: str) -> list[str]:
     scheme = path.partition("://")[0]
     every = system.get_file_info(fs.FileSelector(inner, recursive=True))
     return sorted(p for f in every if fnmatch(p := f"{scheme}://{f.path}", path))
+
+
+def check_lasting(path: str) -> None:
+    """Refuse pipes and devices: what tells the kind of a file and its header is read again."""
+    kind = stat.S_IFREG
+    with suppress(OSError):
+        kind = stat.S_IFMT(Path(path).stat().st_mode)
+    if kind not in (stat.S_IFREG, stat.S_IFDIR):
+        raise InputError(f"{path}: is a pipe or a device, which cannot be read twice")
 
 
 def absent(path: str, kind: str = "text") -> str:

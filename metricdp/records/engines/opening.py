@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from metricdp.arguments import chosen, shown
 from metricdp.records.engines import dask_frames, embedded, spark_frames, tables
+from metricdp.records.engines.folders import check_lasting
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.geographic import geographic_file, is_geographic
 from metricdp.refusals import InputError
@@ -40,11 +38,7 @@ def opened(
         path = os.fspath(source)
         if "\0" in path:
             raise InputError(f"a path cannot hold {shown(path)}")
-        kind = stat.S_IFREG
-        with suppress(OSError):
-            kind = stat.S_IFMT(Path(path).stat().st_mode)
-        if kind not in (stat.S_IFREG, stat.S_IFDIR):
-            raise InputError(f"{path}: is a pipe or a device, which cannot be read twice")
+        check_lasting(path)
         if path.lower().endswith(".npy") and engine != "embedded":
             raise InputError(f"{path}: arrays are read by the embedded engine")
         if is_geographic(path):

@@ -193,13 +193,13 @@ def joint_posterior(
     any_share: bool = False,
     known: Frequencies | None = None,
     planar: bool = False,
-    coarse: bool = False,
+    quick: bool = False,
     several: bool = False,
 ) -> Estimate:
     """Expected true count of every part, given the noisy counts of all rounds (`counted`).
 
     `planar`: start from the frequencies of splits in a plane, which need `any_share`; they help
-    where counts are too few to learn. `coarse`: coarser grids, fewer shares and rounds. Expected
+    where counts are too few to learn. `quick`: coarser grids, fewer shares and rounds. Expected
     weights are used only if the counts favor them; with a single round (not `several`), unless the
     counts oppose them.
 
@@ -214,9 +214,9 @@ def joint_posterior(
         return Estimate(np.maximum(center, 0.0), {}, tree, counted, any_share)
     doubt = _DOUBT if several else _DOUBT_ONE
     used = tree if _as_expected(tree, counted, doubt) else tree.even()
-    model = _Model(used, counted, any_share, coarse)
+    model = _Model(used, counted, any_share, quick)
     rounds = _MORE_ROUNDS if known else _ROUNDS
-    rounds = min(rounds, _QUICK_ROUNDS) if coarse else rounds
+    rounds = min(rounds, _QUICK_ROUNDS) if quick else rounds
     frequency = model.learn(known, _frequencies_in_plane(used) if planar else None, rounds)
     learned = dict(zip(model.bands.tolist(), frequency))
     return Estimate(model.mean(), learned, tree, counted, any_share)
