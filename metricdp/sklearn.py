@@ -40,8 +40,9 @@ def __dir__() -> list[str]:
 
 
 _SPOKEN = (
-    (r"features?, but .* is expecting .* as input", None),  # numbers and names of columns: public
-    (r"feature names", None),
+    # numbers and names of columns are public; text of an entry comes later in a message
+    (r"^X has \d+ features?, but \w+ is expecting \d+ features? as input", None),
+    (r"^(The feature|Feature) names", None),
     (r"^Sparse data was passed", None),
     (r"Complex data not supported", "Complex data not supported"),
     (
@@ -206,7 +207,8 @@ class _PrivateCenters(Clusterer):
             "be private"
         )
         try:
-            return validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_samples=0)
+            with np.errstate(all="ignore"):  # a warning would tell that some entry overflows
+                return validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_samples=0)
         except Exception as error:  # whatever it is, it may quote an entry
             text = str(error)
             kind = TypeError if isinstance(error, TypeError) else InputError

@@ -227,7 +227,9 @@ def test_wrong_parameters_are_refused(options, message):
     {SECRET: 1},
     None,
     [[10**400, 0]],
-    ids=range(13),
+    [[f"feature names of {SECRET}", 1.0]],
+    [[f"{SECRET} has 2 features, but none is expecting 2 features as input", 1.0]],
+    ids=range(15),
 )
 def test_refusals_quote_no_entry_and_no_number_of_rows(table):
     for call in (

@@ -100,6 +100,26 @@ def test_types_of_which_arrow_has_a_part_are_refused():
     refuses("cast it to text", n_users, table)
 
 
+@pytest.mark.parametrize("kind", ["Int128", "UInt128"])
+def test_integers_of_128_bits_in_polars_are_read_as_all_others_are(kind):
+    """Arrow has none, and the call ended as a fault of the engine."""
+    users = pl.Series("u", [5, 2**64, 2**100, 2**100 + 1], getattr(pl, kind))
+    table = pl.DataFrame([users, pl.Series("v", ["7"] * 4)])
+    assert names_of(users) == list(map(str, users.to_list()))
+    assert n_users(table) == n_users(table.lazy()) == 4
+
+
+def test_backends_of_ibis_that_type_a_column_by_all_its_cells_are_refused():
+    """Without the fraction they were two users, and with it one."""
+    ibis = pytest.importorskip("ibis")
+    sqlite = ibis.sqlite.connect()
+    sqlite.raw_sql("CREATE TABLE t (u INTEGER)")
+    sqlite.raw_sql(f"INSERT INTO t VALUES ({2**53}), ({2**53 + 1}), (1.5)")
+    refuses("duckdb and polars, not sqlite", n_users, sqlite.table("t"))
+    users = pl.DataFrame({"u": [2**53, 2**53 + 1]})
+    assert n_users(ibis.polars.connect({"t": users}).table("t")) == 2
+
+
 def geopackage(folder, declared, cells):
     """A layer with a column `u` of cells as SQLite takes them."""
     pytest.importorskip("geopandas")

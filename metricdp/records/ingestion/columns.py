@@ -17,6 +17,8 @@ from metricdp.refusals import InputError
 
 Column = Any
 """A numeric NumPy array, an Arrow string array, or a list of Python objects."""
+_NOT_IN_ARROW = ("Object", "Int128", "UInt128")
+"""Types of Polars without a counterpart in Arrow."""
 _IN_NUMBERS = str.maketrans("", "", "0123456789+-.eE \t")
 
 
@@ -31,7 +33,7 @@ def simplified(cells: Any) -> Column:
     if hasattr(cells, "to_native") and hasattr(cells, "implementation"):  # narwhals
         cells = cells.to_native()
     library = type(cells).__module__.partition(".")[0]
-    if library == "polars" and str(cells.dtype) != "Object":
+    if library == "polars" and str(cells.dtype) not in _NOT_IN_ARROW:
         cells = cells.to_arrow()
         library = "pyarrow"
     if library == "pyarrow":
