@@ -268,9 +268,9 @@ class PrivateDemand(Unique):
         capped: Capped | None = None,
     ) -> None:
         universe.check()  # public, and before anything can be charged
+        _vault._put(self, records)  # only once: before a bound, which is of these records
         self._universe, self._protects, self._part = universe, protects, part
         self._leaves_out, self._caps = leaves_out, capped
-        _vault._put(self, records)
 
     def _restricted(
         self, records: NDArray[Any] | Source, universe: Space | None = None

@@ -81,6 +81,8 @@ def test_the_vault_keeps_its_own_read_only_copy_and_lets_go():
     gc.collect()
     before = len(_vault._RECORDS)
     refuses("set once", _vault._put, demand, points)
+    refuses("set once", demand.__init__, BOX, points, user=[1, 2], max_contributions=2)
+    assert demand.unit == "record"
     del demand
     gc.collect()
     assert len(_vault._RECORDS) == before - 1

@@ -331,6 +331,11 @@ def several(folder: Path, cells: Any) -> str:
     return str(folder / "parts" / "?.parquet")
 
 
+def ibis_in_polars(cells: Any) -> Any:
+    rows = library("polars").from_arrow(table(cells))
+    return library("ibis").polars.connect({"rows": rows}).table("rows")
+
+
 _IN_DUCKDB = {k: c for k, c in ARROW.items() if k not in ("float16", "decimal256")}
 """What a table that Ibis gives to DuckDB can hold."""
 _IN_SPARK = {k: c for k, c in ARROW.items() if k != "timestamp[ns]"}
@@ -366,7 +371,10 @@ DOORS = [
         ARROW,
     ),
     Door("DuckDB", ("Relation",), lambda f, c: of_duckdb(c), _DUCK),
-    Door("Ibis", ("IbisFrame",), lambda f, c: library("ibis").memtable(table(c)), _IN_DUCKDB),
+    Door(
+        "Ibis in DuckDB", ("IbisFrame",), lambda f, c: library("ibis").memtable(table(c)), _IN_DUCKDB
+    ),
+    Door("Ibis in Polars", ("IbisFrame",), lambda f, c: ibis_in_polars(c), ARROW),
     Door("Dask", ("DaskFrame",), lambda f, c: of_dask(c), ARROW),
     Door("GeoPandas", ("Places",), of_geopandas, ARROW),
     Door("Parquet, small", ("embedded", ".parquet", ".pq"), parquet, ARROW | NOT_UTF8, raw=True),
