@@ -372,7 +372,10 @@ DOORS = [
     ),
     Door("DuckDB", ("Relation",), lambda f, c: of_duckdb(c), _DUCK),
     Door(
-        "Ibis in DuckDB", ("IbisFrame",), lambda f, c: library("ibis").memtable(table(c)), _IN_DUCKDB
+        "Ibis in DuckDB",
+        ("IbisFrame",),
+        lambda f, c: library("ibis").memtable(table(c)),
+        _IN_DUCKDB,
     ),
     Door("Ibis in Polars", ("IbisFrame",), lambda f, c: ibis_in_polars(c), ARROW),
     Door("Dask", ("DaskFrame",), lambda f, c: of_dask(c), ARROW),
