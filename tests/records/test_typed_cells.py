@@ -15,7 +15,7 @@ from metricdp.metrics import PrecomputedMetric
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.privacy.demand import PrivateDemand
-from metricdp.records.ingestion.columns import names_of
+from metricdp.records.ingestion.columns import names_of, simplified
 from metricdp.running.contributions import NUMBERS, contributors
 from tests import cases, refuses
 from tests.records import doors
@@ -93,6 +93,41 @@ def test_times_keep_their_nanoseconds(tmp_path):
     arrow = pd.DataFrame({"v": ["7"] * 5, "u": pd.array(times, dtype=pd.ArrowDtype(times.type))})
     for source in (table, pl.from_arrow(table), arrow, folder_of(tmp_path, times)):
         assert n_users(source) == 5
+
+
+DAY = 86_400 * 10**6
+
+
+@cases(
+    "cells",
+    pa.array([0, DAY]).view(pa.time64("us")),
+    pa.array([5, 5 - DAY]).view(pa.time64("us")),
+    pa.array([5, 5 + DAY // 1000], pa.int32()).view(pa.time32("ms")),
+    pa.array([7, 1000 * DAY + 7]).view(pa.time64("ns")),
+    ids=lambda cells: str(cells.type),
+)
+def test_times_beyond_a_day_are_no_users(tmp_path, cells):
+    """Python's times begin again at midnight: 24:00 and 00:00 were one user."""
+    path = folder_of(tmp_path, cells)
+    arrow = pd.DataFrame({"u": pd.array(cells, dtype=pd.ArrowDtype(cells.type))})
+    relation = duckdb.connect().sql("SELECT unnest([TIME '24:00:00', TIME '00:00:00']) AS u")
+    for source in (pa.table({"u": cells}), arrow, path, relation):
+        refuses("one entry per record", n_users, source)
+    assert simplified(cells) == [simplified(cells[:1])[0], None]
+
+
+def test_dates_that_are_no_whole_days_are_no_users():
+    cells = pa.array([0, 1]).view(pa.date64())
+    refuses("one entry per record", n_users, pa.table({"u": cells}))
+
+
+@pytest.mark.parametrize("unit", ["Y", "W", "D", "h", "us"])
+def test_dates_beyond_the_years_of_python_are_no_users(unit):
+    """They were counted in microseconds, which begin again after 2^64 of them."""
+    one = np.datetime64(3_000_000, "D").astype(f"M8[{unit}]")
+    far = [one, one + np.timedelta64(2**51, unit)]
+    for users in (np.array(far), far):
+        refuses("a user is missing", names_of, users)
 
 
 def test_types_of_which_arrow_has_a_part_are_refused():

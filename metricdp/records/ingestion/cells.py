@@ -21,6 +21,8 @@ EXACT = 2**53
 """From here on a floating-point number stands for several integers."""
 LOST = "\ufffd"
 """Decoders write it for bytes that are not text; so two different texts may become one."""
+_FINER = ("ns", "ps", "fs", "as")
+"""Units of time of NumPy's that are finer than Python's."""
 _DIGITS = 400
 """Most digits of an integer, and largest exponent of a numeral."""
 _NUMERAL = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?", re.ASCII)
@@ -42,7 +44,7 @@ def text_of(cell: Any) -> str | None:
                         integers
     Decimal             the same without a bound: ``Decimal("5.00")`` is ``"5"``
     truth value         ``"True"``, ``"False"``
-    date, time, UUID    as Python writes it
+    date, time, UUID    as Python writes it; None if it is beyond Python's years, or hours
     bytes               the text that they are in UTF-8; None if they are none
     None, NaN, NaT, NA  None, as for text that is blank or holds the mark of lost characters
     ==================  ==========================================================================
@@ -51,12 +53,12 @@ def text_of(cell: Any) -> str | None:
     """
     if isinstance(cell, np.datetime64):
         whole = cell.item()
-        if isinstance(whole, int):  # finer than Python's
+        if isinstance(whole, int) and np.datetime_data(cell.dtype)[0] in _FINER:
             coarse = cell.astype("datetime64[us]")
             if coarse != cell:  # as pandas writes it, with all digits
                 return str(np.datetime_as_string(cell)).replace("T", " ")
             whole = coarse.item()
-        cell = whole
+        cell = None if isinstance(whole, int) else whole  # a year that Python cannot represent
     if isinstance(cell, np.generic) and not isinstance(cell, np.timedelta64):
         cell = cell.item()
     if isinstance(cell, bytes):

@@ -85,10 +85,10 @@ def _from_arrow(cells: Any) -> Column:
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     kind = cells.type
-    raw = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
-    raw[pa.string_view()] = pa.binary_view()
-    if kind in raw and not _is_sound(cells):  # some text is not UTF-8: cell by cell
-        return cells.view(raw[kind]).to_pylist()
+    texts = (pa.string(), pa.large_string(), pa.string_view())
+    if (kind in texts or pa.types.is_temporal(kind)) and not _is_sound(cells):  # cell by cell
+        each = [cells.slice(i, 1) for i in range(len(cells))]
+        return [c for one in each for c in (listed(_from_arrow(one)) if _is_sound(one) else [None])]
     if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and cells.null_count == 0:
         return cells.to_numpy(zero_copy_only=False)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -101,7 +101,9 @@ def _from_arrow(cells: Any) -> Column:
 
 
 def _is_sound(cells: Any) -> bool:
-    """Whether all text of an Arrow array is UTF-8, which Arrow does not check by itself."""
+    """Whether all text of an Arrow array is UTF-8, all times are below 24 hours, and all dates are
+    whole days, which Arrow does not check by itself: 24:00 would be midnight.
+    """
     import pyarrow as pa
 
     with suppress(pa.ArrowException):
@@ -218,7 +220,7 @@ def _nested(rows: list[Any]) -> NDArray[Any]:
     return array
 
 
-_TEXT_ONLY = (str, bytes, float, timedelta, np.timedelta64, date, time, Decimal)
+_TEXT_ONLY = (str, bytes, float, timedelta, np.timedelta64, np.datetime64, date, time, Decimal)
 """Types of cells that name a user by their text only, as in a file."""
 
 
