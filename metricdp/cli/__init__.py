@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any
 
 from metricdp.cli.declared import declare
-from metricdp.cli.parsing import Parser, ShowVersion
+from metricdp.cli.parsing import Parser, ShowVersion, check_effect, in_options
 from metricdp.cli.streams import STDOUT, abandon_stdout, hush, raised_at_the_end, say
 from metricdp.errors import BudgetError, MetricDPError
 from metricdp.interruption import heard, listen, over
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None, parsers: Callable[[], Parser] | None
     except BudgetError as error:
         return _fail(error, str(error), NO_BUDGET)
     except MetricDPError as error:
-        return _fail(error, str(error), BAD_INPUT)
+        return _fail(error, in_options(str(error), vars(args)), BAD_INPUT)
     except OSError as error:
         if error.filename == STDOUT:
             abandon_stdout()
@@ -136,6 +136,7 @@ def build_parser() -> Parser:
 
 def run_command(name: str, function: str, args: Namespace) -> int:
     """Import a command's module, and run a function of it."""
+    check_effect(args, name)
     return int(getattr(import_module(f"metricdp.cli.{name}"), function)(args) or 0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from metricdp.cli import inputs, streams, tables
 from metricdp.cli.demo import DEMAND, sample
-from metricdp.cli.parsing import UsageError
+from metricdp.cli.parsing import UsageError, given
 from metricdp.cli.streams import note
 from metricdp.local import Decoder, PublicParameters, public_parameters, simulated_messages
 from metricdp.local.estimate import LocalEstimate
@@ -20,6 +20,9 @@ from metricdp.solvers.kmedian import solve
 from metricdp.universe.samples import sample_path
 from metricdp.universe.tables import read_table
 
+_DEMO_USERS = 1_000_000
+"""Simulated users by default."""
+
 
 def run(args: Namespace) -> int:
     """Decode messages, or simulate them."""
@@ -27,6 +30,10 @@ def run(args: Namespace) -> int:
         raise UsageError("give --parameters FILE, or --demo")
     if args.demo and args.graph is not None:
         raise UsageError("--demo brings its own graph")
+    idle = given(args, ("messages",) if args.demo else ("users", "epsilon"))
+    if idle:
+        made = "--demo makes messages of its own" if args.demo else "it is for --demo"
+        raise UsageError(f"{idle[0]} is of no use here: {made}")
     streams.check_files(args)
     return _demo(args) if args.demo else _decode(args)
 
@@ -60,13 +67,14 @@ def _show(args: Namespace, estimate: LocalEstimate, result: Result, **more: floa
 def _demo(args: Namespace) -> int:
     """Decode the messages of simulated users, drawn with replacement from the sample's demand."""
     metric = inputs.read_metric(sample())
+    n, epsilon = args.users or _DEMO_USERS, args.epsilon or "1"
     start = time.perf_counter()
     ids = read_table(sample_path(DEMAND)).ids("vertex")
-    users = np.random.default_rng(args.seed).choice(metric.positions(ids), args.users)
-    parameters = public_parameters(metric, args.epsilon, users=args.users, k=args.k)
+    users = np.random.default_rng(args.seed).choice(metric.positions(ids), n)
+    parameters = public_parameters(metric, epsilon, users=n, k=args.k)
     messages = simulated_messages(parameters, [metric.ids[i] for i in users], seed=args.seed)
-    sent = f"{args.users:,} simulated users sent {parameters.message_bytes} bytes each"
-    note(f"{sent}, epsilon {args.epsilon} ({time.perf_counter() - start:.1f} s)")
+    sent = f"{n:,} simulated users sent {parameters.message_bytes} bytes each"
+    note(f"{sent}, epsilon {epsilon} ({time.perf_counter() - start:.1f} s)")
     start = time.perf_counter()
     estimate = Decoder(parameters).fit(messages)
     result = _solved(args, estimate, metric)

@@ -11,12 +11,16 @@ from contextlib import suppress
 from typing import Any
 
 from metricdp.cli import inputs, streams
-from metricdp.cli.parsing import UsageError
+from metricdp.cli.parsing import UsageError, given
 from metricdp.cli.streams import note
 from metricdp.errors import InputError
 from metricdp.local import public_parameters
 from metricdp.local.encoder import Encoder
 from metricdp.local.parameters import PublicParameters
+
+_OF_PARAMETERS = ("epsilon", "users", "k", "shuffle", "delta", "seed", "write_parameters")
+_OF_ITEMS = ("items", "most_epsilon")
+"""Options of the two uses of the command."""
 
 
 def run(args: Namespace) -> int:
@@ -24,7 +28,12 @@ def run(args: Namespace) -> int:
     if (args.graph is None) == (args.parameters is None):
         either = "GRAPH, to choose public parameters, or --parameters FILE, to encode items"
         raise UsageError(f"give either {either}")
-    return _choose(args) if args.parameters is None else _encode(args)
+    choosing = args.parameters is None
+    idle = given(args, _OF_ITEMS if choosing else _OF_PARAMETERS)
+    if idle:
+        about = "GRAPH makes" if choosing else "--parameters holds"
+        raise UsageError(f"{idle[0]} is of no use here: {about} the public parameters")
+    return _choose(args) if choosing else _encode(args)
 
 
 def _choose(args: Namespace) -> int:
@@ -37,6 +46,7 @@ def _choose(args: Namespace) -> int:
     metric = inputs.read_metric(args)
     trust = "one_round_shuffle" if args.shuffle else "one_round_local"
     asked = {name: getattr(args, name) for name in ("users", "k", "delta", "seed")}
+    asked = {name: value for name, value in asked.items() if value is not None}
     found = public_parameters(metric, args.epsilon, trust=trust, **asked)
     streams.write_text(args.write_parameters, found.to_json() + "\n")
     facts = {"output": args.write_parameters, "trust": trust, "message_epsilon": str(found.epsilon)}

@@ -70,8 +70,7 @@ def _check_options(args: Namespace) -> None:
             raise UsageError(f"{option} goes with --epsilon: without, the answer is exact")
     elif args.objective != "k-median":
         raise UsageError("with --epsilon distances are judged: leave --objective out")
-    if args.map is not None:
-        streams.check_files(args)
+    streams.check_files(args)
 
 
 def _exactly(

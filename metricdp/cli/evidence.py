@@ -14,10 +14,9 @@ from metricdp.report.evidence.front import evidence
 def run(args: Namespace) -> None:
     """Read, report, write."""
     streams.check_files(args)
-    for option, endings in (("registry", (".yaml", ".yml", ".json")), ("html", (".html", ".htm"))):
-        path = getattr(args, option)
-        if path is not None and not path.lower().endswith(endings):
-            raise InputError(f"--{option} {path}: must end in {', '.join(endings)}")
+    endings = (".yaml", ".yml", ".json")
+    if args.registry is not None and not args.registry.lower().endswith(endings):
+        raise InputError(f"--registry {args.registry}: must end in {', '.join(endings)}")
     asked = ((name, getattr(args, name)) for name in ("answers", "audit", "evaluation"))
     more = {name: _json(path) for name, path in asked if path is not None}
     found = evidence(_json(args.result), **more)

@@ -79,7 +79,8 @@ def _together(args: Namespace) -> Namespace:
     epsilon = sum((p.epsilon for p in prices), Fraction(0))
     delta = sum((p.delta for p in prices), Fraction(0))
     total = f"{' + '.join(args.epsilons)} = {float(epsilon):g}"
-    note(f"{len(prices)} levels, shown together, are charged together: epsilon {total}")
+    if len(prices) > 1:
+        note(f"{len(prices)} levels, shown together, are charged together: epsilon {total}")
     paid = {"epsilon": str(epsilon), "delta": str(delta) if delta else None}
     return Namespace(**{**vars(args), **paid})
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import metricdp as mdp
 from metricdp import errors
-from metricdp.cli.parsing import UsageError
+from metricdp.cli.parsing import OF_GRAPHS, UsageError, given
 from metricdp.cli.streams import note
 from metricdp.errors import GraphFileError, InputError
 from metricdp.metrics.graph import read_graph
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 DATASET = "dataset:"
 """Prefix of the name of a data set, in place of a graph's path."""
-_READ = (
-    *("format", "weight", "nodes", "source", "target", "layer", "crs", "topology", "directed"),
-    *("direction", "symmetrize", "largest_component"),
-)
 COSTS = "costs"
 """Value of ``--format`` for cost tables."""
 _GRAPHS = (
@@ -45,12 +41,6 @@ _GRAPHS = (
     "direction",
     "largest_component",
 )
-_OPTIONS = {
-    "sites=, clients=": "--source, --target",
-    "cost=": "--weight",
-    "unreachable=": "--unreachable",
-}
-"""Names of options, by the arguments that messages of the library mention."""
 
 
 def read_universe(args: Namespace) -> Any:
@@ -70,7 +60,7 @@ def read_metric(args: Namespace) -> GraphMetric:
         raise UsageError(f"--format {COSTS} is for metricdp cluster and stream")
     path = args.graph
     doing(f"reading {Path(path).name}")
-    options = {name: getattr(args, name) for name in _READ if hasattr(args, name)}
+    options = {name: getattr(args, name) for name in OF_GRAPHS if hasattr(args, name)}
     if options.get("topology") is None:
         options.pop("topology", None)
     if path.startswith(DATASET):
@@ -201,16 +191,13 @@ def read_costs(args: Namespace) -> mdp.CostTable:
         if getattr(args, name):
             option = "--" + name.replace("_", "-")
             raise UsageError(f"{option} is about graphs: of no use with --format {COSTS}")
-    if args.map is not None or args.tree is not None:
-        option = "--tree" if args.map is None else "--map"
+    for option in given(args, ("map", "tree")):
         raise UsageError(f"{option} needs a graph: of no use with --format {COSTS}")
     options = {"cost": args.weight, "unreachable": args.unreachable}
     try:
         table = mdp.CostTable(args.graph, args.source, args.target, **options)
     except InputError as error:
-        refused = str(error)
-        for argument, option in _OPTIONS.items():
-            refused = refused.replace(f"({argument})", f"({option})")
-        raise InputError(f"{args.graph}: {refused.removeprefix(f'{args.graph}: ')}") from None
+        refused = str(error).removeprefix(f"{args.graph}: ")
+        raise InputError(f"{args.graph}: {refused}") from None
     note(f"read {args.graph}: costs of {len(table.sites):,} sites × {len(table):,} clients")
     return table

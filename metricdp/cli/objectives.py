@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields
 from typing import TYPE_CHECKING, Any
 
 from metricdp.cli import sites
-from metricdp.cli.parsing import UsageError
+from metricdp.cli.parsing import UsageError, as_option
 
 if TYPE_CHECKING:
     from metricdp.methods.solution import Solution
@@ -44,14 +44,13 @@ def check(args: Namespace) -> None:
     own = _fields(kind)
     if args.objective != "kz":
         own.pop("z", None)
-    every = dict.fromkeys(option for one in OBJECTIVES.values() for option in _fields(one))
-    for option in (name for name in every if hasattr(args, name)):
-        shown = "-k" if option == "k" else "--" + option.replace("_", "-")
-        given = getattr(args, option) is not None
-        if given and option not in own:
-            raise UsageError(f"{shown} is of no use with --objective {args.objective}")
-        if not given and option in own and own[option].default is MISSING:
-            raise UsageError(f"--objective {args.objective} needs {shown}")
+    every = dict.fromkeys(name for one in OBJECTIVES.values() for name in _fields(one))
+    for name in (name for name in every if hasattr(args, name)):
+        given = getattr(args, name) is not None
+        if given and name not in own:
+            raise UsageError(f"{as_option(name)} is of no use with --objective {args.objective}")
+        if not given and name in own and own[name].default is MISSING:
+            raise UsageError(f"--objective {args.objective} needs {as_option(name)}")
     if (args.scenarios is not None) != (len(args.from_release or ()) > 1):
         raise UsageError("--scenarios is for several releases: --from-release FILE, repeated")
     if args.weights is not None and (args.demand is not None or args.from_release is not None):

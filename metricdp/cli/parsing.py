@@ -347,6 +347,62 @@ def check_unit(args: argparse.Namespace, users: bool, what: str) -> None:
         raise UsageError(f"this {what} protects records: leave --user out")
 
 
+_ARGUMENT = r"\b([a-z_]+)=(?:True\b|'([\w-]+)'|(?![\w'\"(\[{=<>./-]))"
+_ARGUMENTS, _OPTIONS = (
+    f"{one}(?:(?:, | and | or ){one})*" for one in (_ARGUMENT.replace("(", "(?:", 1), r"--[\w-]+")
+)
+_CALLED = {"sites": "source", "clients": "target", "cost": "weight", "column": "demand-column"}
+_CALLED |= {"journal": "ledger", "costs": "opening-costs", "capacities": "capacity"}
+"""Options whose names differ from the library's arguments."""
+
+
+def in_options(message: str, known: Iterable[str]) -> str:
+    """A message of the library in which options stand for arguments: ``--weight`` for ``weight=``
+    and for ``weight=, --weight``. `known`: names of the command's options.
+    """
+    for both in (rf"{_ARGUMENTS}[,;] ({_OPTIONS})", rf"{_ARGUMENTS} \(({_OPTIONS})\)"):
+        message = re.sub(both, lambda found: found[found.lastindex or 0], message)
+    message = re.sub(rf"({_OPTIONS}) \({_ARGUMENTS}\)", r"\1", message)
+
+    def named(found: re.Match[str]) -> str:
+        name = _CALLED.get(found[1], found[1].replace("_", "-"))
+        value = f" {found[2]}" if found[2] else ""
+        return f"--{name}{value}" if name.replace("-", "_") in known else found[0]
+
+    return re.sub(_ARGUMENT, named, message)
+
+
+_PAGES = ("map", "html", "output")
+OF_GRAPHS: tuple[str, ...] = ("format", "weight", "nodes", "source", "target", "layer", "crs")
+OF_GRAPHS += ("topology", "directed", "direction", "symmetrize", "largest_component")
+"""Options with which a graph is read."""
+
+
+def check_effect(args: argparse.Namespace, command: str) -> None:
+    """Refuse options without effect: texts of a page that is not written, facts of a graph that is
+    not read; and a page whose name does not end in .html.
+    """
+    only_page = _PAGES if command in ("explore", "plan") else _PAGES[:2]
+    paths = [(name, getattr(args, name, None)) for name in _PAGES]
+    pages = [
+        (name, path) for name, path in paths if path and path.lower().endswith((".html", ".htm"))
+    ]
+    for name, path in paths:
+        if name in only_page and path and (name, path) not in pages:
+            raise UsageError(f"--{name} {path}: is a page, and must end in .html or .htm")
+    texts = [name for name in ("title", "attribution") if getattr(args, name, None) is not None]
+    if texts and not pages and not getattr(args, "dry_run", False):
+        raise UsageError(f"--{texts[0]} is of a page, and none is written")
+    facts = [name for name in (*OF_GRAPHS, "name") if getattr(args, name, None)]
+    if facts and getattr(args, "graph", "") is None:
+        raise UsageError(f"{as_option(facts[0])} is about a graph: give GRAPH too")
+
+
 def given(args: argparse.Namespace, names: Iterable[str]) -> list[str]:
     """The options among `names` that have a value."""
-    return ["--" + name.replace("_", "-") for name in names if getattr(args, name) is not None]
+    return [as_option(name) for name in names if getattr(args, name, None) is not None]
+
+
+def as_option(name: str) -> str:
+    """The option that has this name in the parsed arguments."""
+    return "-k" if name == "k" else f"--{name.replace('_', '-')}"

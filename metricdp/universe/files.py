@@ -134,7 +134,10 @@ def _check_options(path: Path, kind: str, columns: Columns) -> None:
             "source" not in has and any(ends),
             f"source and target name columns of an edge list; the format here is {kind}",
         ),
-        (any(ends) and None in ends, "name both endpoint columns (source and target) or none"),
+        (
+            any(ends) and None in ends,
+            "name both endpoint columns (source=, target=; --source, --target) or none",
+        ),
     ):
         if wrong:
             raise InputError(f"{path}: {reason}")

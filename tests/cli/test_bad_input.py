@@ -67,6 +67,15 @@ VARIED = {
         # the command itself
         "no command": ("", "COMMAND"),
         "unknown command": ("clutser roads.csv -k 2", "invalid choice: 'clutser'"),
+        # options without effect
+        "plan in JSON": ("plan r.csv -k 2 --records 9 --output x.json", "must end in .html"),
+        "page in JSON": ("explore r.csv -k 2 --demand d --output x.json", "must end in .html"),
+        "graph facts alone": ("decode --parameters p --nodes n.csv", "give GRAPH too"),
+        "stream facts alone": ("stream show s --nodes n.csv", "--nodes is about a graph"),
+        "users of real ones": ("decode --parameters p --users 9", "--users is of no use here"),
+        "messages of a demo": ("decode --demo --messages m", "--messages is of no use here"),
+        "items of parameters": ("encode r.csv --items i", "--items is of no use here"),
+        "k of items": ("encode --parameters p -k 3", "-k is of no use here: --parameters holds"),
         # evaluate
         "evaluate without demand": ("evaluate roads.csv --centers good.json", "--demand"),
         "evaluate without centers": ("evaluate roads.csv --demand homes.csv", "--centers"),
@@ -86,6 +95,11 @@ VARIED = {
     TWO: {
         "an option's end": ("--column x", "mean --demand-column? (see metricdp cluster --help)"),
         "a slip": ("--epsilom 1", "did you mean --epsilon?"),
+        "title without a page": ("--title T", "--title is of a page, and none is written"),
+        "credit without a page": ("--attribution A --output x.json", "--attribution is of a page"),
+        "layer of a table": ("--layer x", "no layers; leave --layer out"),
+        "direction alone": ("--direction to-center", "pass --directed as well"),
+        "one end": ("--source from", "both endpoint columns (--source, --target) or none"),
         "two demands": ("--demand a.csv --demand b.csv", "takes one file, got a.csv and b.csv"),
         "delta without demand": ("--delta 1e-6", "--delta is about private demand"),
     },
@@ -143,7 +157,8 @@ VARIED = {
         "output a device": ("--output /dev/null", "not a regular file"),
         "output the graph": ("--output roads.csv", "--output and GRAPH are the same file"),
         "output the demand": ("--output ./homes.csv", "same file"),
-        "map and output alike": ("--map out.json", "same file"),
+        "coreset and output alike": ("--coreset out.json", "same file"),
+        "map that is no page": ("--map map.json", "--map map.json: is a page, and must end in"),
         "coreset of an unknown kind": ("--coreset core.xlsx", "must be one of"),
         "coreset without places": ("--coreset core.geojson", "needs points with coordinates"),
         "coreset of uniform": ("--method uniform", "releases no weights"),

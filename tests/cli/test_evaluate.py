@@ -69,7 +69,7 @@ def test_the_map_shows_the_intervals(town, capsys):
     assert "How well the centers serve" in text
     assert "Share within 150" in text
     assert "<summary>Privacy statement</summary>" in text
-    fails(capsys, "are the same file", *BASE, "--epsilon", "1", "--map", "centers.json")
+    fails(capsys, "are the same file", *BASE, "--epsilon", "1", "--ledger", "centers.json")
 
 
 def test_centers_come_from_any_file_of_a_plan(here, capsys):

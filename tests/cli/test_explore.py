@@ -38,6 +38,12 @@ def test_levels_on_stdout_and_on_the_page(world, capsys):
     assert not re.search(rf"\b{ROWS}\b", ran.out)
 
 
+def test_one_level_is_not_together_with_others(world, capsys):
+    ran = run(capsys, *EXPLORE, "--repeats", "0", "--epsilons", "1", "--output", "page.html")
+    assert ran.status == 0 and "together" not in ran.err
+    assert "Shown together" not in (world / "page.html").read_text()
+
+
 def test_the_ledger_is_charged_the_sum_once_or_not_at_all(world, capsys):
     build_ledger(world / "study.ledger", budget=4, spent=1.5)
     before = snapshot(world)

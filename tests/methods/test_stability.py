@@ -129,6 +129,9 @@ def test_one_center_has_no_other_and_unknown_weights_no_costs():
     alone = mdp.k_median(METRIC, k=1).stability()
     assert alone.removal.tolist() == [np.inf] and alone.doubt.tolist() == [0.0]
     assert alone.sentence() == "There is no other center."
+    cover = mdp.solve(METRIC, mdp.objectives.SetCover(limit=1)).stability()
+    assert cover.sentence() == "No center can be left out."
+    assert cover.of_site(0) == "it cannot be left out"
     table = mdp.CostTable(np.arange(6.0).reshape(2, 3), sites=["a", "b"])
     assert mdp.k_median(table, k=2).stability().moving is None
     homes = mdp.PrivateDemand(METRIC, [5] * 300)

@@ -71,7 +71,7 @@ class Smoothing:
 
     def __init__(self, universe: Metric) -> None:
         base: Any = getattr(universe, "there", universe)
-        if getattr(base, "directed", False):
+        if getattr(base, "directed", False) and hasattr(base, "undirected"):  # a graph's
             self.metric: Any = base.undirected(np.minimum(base.csr[2], base.back), "streets")
         else:
             self.metric = universe.symmetric

@@ -136,7 +136,7 @@ class CapacitySearch:
             own = np.argpartition(self.costs[: self._places], near - 1, axis=0)[:near].T
             shifts = np.arange(self._sizes) * self._places
             self._near = (own[:, :, None] + shifts).reshape(len(own), -1).copy()
-            unit = self._columns.mean() / max(float(self.loads.mean()), 1e-300)
+            unit = self._columns.mean() / (float(self.loads.mean()) or 1.0)
             self._penalties = np.array([0.1, 0.01, 1e4]) * max(unit, 1e-300)
         nobody = np.full(int(has_dummy), len(self.capacity))
         required = rows[self._required[rows]]

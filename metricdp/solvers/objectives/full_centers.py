@@ -93,7 +93,7 @@ class FullCenters:
 
     def _service(self, block: Floats, radius: float) -> Service:
         instance = replace(self._counting_only, kept={})
-        left_out = np.maximum(instance.load, instance.load.mean())
+        left_out = np.maximum(instance.load, instance.load.mean() or 1.0)
 
         def costs(places: Positions) -> tuple[Floats, Floats]:
             rows = block

@@ -47,6 +47,8 @@ class SiteCosts:
         most, least = int(np.argmax(self.removal)), int(np.argmin(self.removal))
         if len(self.removal) == 1:
             return "There is no other center."
+        if np.isinf(self.removal).all():
+            return "No center can be left out."
         return (
             f"Without center {most + 1} the value is {_share(self.removal[most], self.value)} "
             f"worse, the most; without center {least + 1} "
@@ -66,6 +68,8 @@ class SiteCosts:
 
     def of_site(self, i: int) -> str:
         """Text for a site on a map."""
+        if np.isinf(self.removal[i]):
+            return "it cannot be left out"
         return f"without it the value is {_share(self.removal[i], self.value)} worse"
 
 
@@ -74,7 +78,9 @@ def _finite(costs: Floats) -> list[Any]:
 
 
 def _share(more: float, value: float) -> str:
-    return f"{100 * more / value:.3g} %" if np.isfinite(more) and value else f"{more:.4g}"
+    if np.isinf(more):
+        return "infinitely"
+    return f"{100 * more / value:.3g} %" if value else f"{more:.4g}"
 
 
 def site_costs(

@@ -78,6 +78,13 @@ def test_files_by_ending(heat, tmp_path):
     refuses("ending", heat.save, tmp_path / "heat.txt")
 
 
+def test_a_table_of_costs_is_smoothed_by_its_symmetric_distances():
+    table = mdp.CostTable([[0.0, 1.0, 8.0], [8.0, 7.0, 0.0]])
+    found = mdp.heatmap(table, [1, 1, 4], bandwidth=2).density
+    assert found.tolist() == mdp.heatmap(table.symmetric, [1, 1, 4], bandwidth=2).density.tolist()
+    assert found[2] == 4.0
+
+
 def test_a_raster_has_the_density_of_what_is_near(heat, tmp_path):
     rasterio = pytest.importorskip("rasterio")
     with rasterio.open(heat.save(tmp_path / "heat.tif")) as file:

@@ -75,3 +75,11 @@ def test_units_of_demand_do_not_matter(seed, kind):
         assert plan.bound == pytest.approx(plain.bound * times, rel=1e-5)
         rooms = np.array(plan.capacities)
         assert (np.array(list(plan.loads.values())) <= rooms * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("single_source", [False, True])
+def test_a_client_without_load_is_served_all_the_same(single_source):
+    table = mdp.CostTable([[2.0], [5.0]])
+    asked = o.PCenter(1, capacities=1.0, single_source=single_source)
+    plan = mdp.solve(table, asked, weights=[1.0], loads=[0.0])
+    assert (plan.value, plan.bound, plan.centers) == (2.0, 2.0, [0])
