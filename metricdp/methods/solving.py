@@ -67,7 +67,7 @@ def solve(
         Such as ``mdp.objectives.MaxCoverage(k=10, limit=900)``.
     weights : array_like of shape (n_points,) or mapping from id to weight, optional
         Public demand, none negative; by default, and where all are zero, 1 everywhere. Not with a
-        release. Of a list of universes a list of such, or one for all.
+        release. Of a list of universes a list of such, none of them all zero.
     loads : the same, optional
         What a point uses of a site's capacity, and the unit of loads, where that is not its weight:
         vehicles, where weights are people. Points of weight 0 are not served and use none.

@@ -47,7 +47,7 @@ def test_yaml(world, capsys):
     (["homes.csv"], "is not JSON"),
     (["result.json", "--registry", "x.csv"], "must end in .yaml"),
     (["result.json", "--html", "x.yaml"], "must end in .html"),
-    (["result.json", "--html", "result.json"], "are the same file"),
+    (["result.json", "--registry", "result.json"], "are the same file"),
     (["result.json", "--answers", "result.json"], "there is no blank 'centers'"),
     (["result.json", "--audit", "result.json"], "no result of"),
 )
