@@ -24,9 +24,8 @@ def distribution(make):
             return path[len(bounds) - 1] if len(bounds) <= len(path) else 0
 
         outcome = make(below)
-        if len(bounds) > len(
-            path
-        ):  # this run took 0 for the coins after the path; branch at the first of them
+        # this run took 0 for the coins after the path; branch at the first of them
+        if len(bounds) > len(path):
             waiting += [(*path, face) for face in range(bounds[len(path)])]
             continue
         chance = Fraction(1)

@@ -46,9 +46,8 @@ def p_value(counts: Ints, probabilities: Floats) -> float:
     rare = expected < _LEAST
     observed = np.r_[counts[~rare], counts[rare].sum()]
     wanted = np.r_[expected[~rare], expected[rare].sum()]
-    if (
-        wanted[-1] < _LEAST
-    ):  # all rare outcomes together are too rare: merge them with the rarest other
+    # all rare outcomes together are too rare: merge them with the rarest other
+    if wanted[-1] < _LEAST:
         at = int(np.argmin(np.where(wanted[:-1] > 0, wanted[:-1], np.inf)))
         observed[at], wanted[at] = observed[at] + observed[-1], wanted[at] + wanted[-1]
         observed, wanted = observed[:-1], wanted[:-1]

@@ -25,9 +25,8 @@ def run(args: Namespace) -> None:
         raise UsageError(f"--epsilon-budget E is needed with a new ledger: {part}")
     doing("reading the demand")
     asked = {"epsilon": args.epsilon, "quantile": args.quantile}
-    with held(
-        budget.report_interruption
-    ):  # an interruption waits until the charged answer is reported
+    # an interruption waits until the charged answer is reported
+    with held(budget.report_interruption):
         with budget.paying(args) as ledger:
             before = ledger.spent
             engine = args.engine or "embedded"

@@ -41,9 +41,8 @@ def run(args: Namespace) -> None:
         exact = _exactly(args, metric, demand, centers)
         tables.show(args, exact, lambda: _exact_table(exact, metric))
         return
-    with held(
-        budget.report_interruption
-    ):  # an interruption waits until the charged figures are reported
+    # an interruption waits until the charged figures are reported
+    with held(budget.report_interruption):
         asked = {"epsilon": args.epsilon, "delta": args.delta or 0, "within": args.within or ()}
         asked |= {"against": others, "by": areas, "clip": args.clip}
         with budget.paying(args) as ledger:

@@ -131,10 +131,8 @@ class Holder(Unique):
         (True, True)
         """
         asked = Invitation.parsed(invitation)
-        with (
-            self._locked(),
-            held(),
-        ):  # an interruption waits until the answer, which was charged, is saved
+        # an interruption waits until the answer, which was charged, is saved
+        with self._locked(), held():
             run = self._runs.get(asked.study, {})
             if run.get("invitation") == asked.digest.hex():
                 return base64.b64decode(run["answer"])

@@ -156,9 +156,8 @@ def _reassign(
     here, seen = costs[j, rows[s]], state.seen[j]
     left = used[s] - load
     relief = penalty * (_violation(sites, rows[s], used[s]) - _violation(sites, rows[s], left))
-    lacks = (
-        penalty if sites.min_load[rows[s]] > 0.0 else 0.0
-    )  # gain of a unit where load is missing
+    # gain of a unit where load is missing
+    lacks = penalty if sites.min_load[rows[s]] > 0.0 else 0.0
     same = state.changed[s] <= seen
     near, two_costs = state.nearest, state.two_costs
     if two_costs[j, 1 if near[j, 0] == s else 0] - here - relief - lacks * load >= -min_gain:

@@ -25,9 +25,8 @@ def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray
     stop = np.empty(2 * n, np.int32)
     child_slot = np.full(n, -1, np.int32)
     at = np.empty(n + 1, np.int32)
-    stack = np.empty(
-        (n + 1, 3), np.int32
-    )  # parent, start, stop; the level is that of the parent's split
+    # parent, start, stop; the level is that of the parent's split
+    stack = np.empty((n + 1, 3), np.int32)
     split = np.empty(2 * n, np.int8)
     stack[0, 0] = -1
     stack[0, 1] = 0

@@ -51,9 +51,8 @@ def pivot_layout(
     if metric.graph is not None:
         placed += _apart(placed, 0.03 * float(distances.mean()), seed)
     placed -= placed.mean(axis=0)
-    axes = np.linalg.svd(placed, full_matrices=False)[
-        2
-    ]  # the axis of largest variance is horizontal
+    # the axis of largest variance is horizontal
+    axes = np.linalg.svd(placed, full_matrices=False)[2]
     return np.asarray(placed @ axes.T)
 
 

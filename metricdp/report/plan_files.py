@@ -86,9 +86,8 @@ def add_layers(
     new: dict[str, Any] = {"dataset_metadata": facts, "dataset_options": {"VERSION": "1.2"}}
     styles = []
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # pyogrio warns of layers without a coordinate reference system
+        # pyogrio warns of layers without a coordinate reference system
+        warnings.simplefilter("ignore")
         for name, frame, style in layers:
             how = {"append": True} if draft.exists() else new
             how |= {"geometry_type": kind.get(name, "Point"), "driver": "GPKG"}

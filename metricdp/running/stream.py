@@ -559,9 +559,8 @@ class Stream(Unique):
             self._file.ledger = noted_path(journal, path)
             if known is not None:
                 return self._resumed(known)
-            self._file.write(
-                new, self._settings
-            )  # before the charge: after a crash in between, the file has the name of the charge
+            # before the charge: after a crash in between, the file has the name of the charge
+            self._file.write(new, self._settings)
             try:
                 return self._resumed(new)
             except Exception:

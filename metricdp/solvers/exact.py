@@ -97,9 +97,8 @@ def prove(ascent: Ascent, rows: Ints, cost_of: Callable[[Ints], float]) -> tuple
             cost = ascent.upper = better
             ascent.count_in_integers(ascent.integral)
     if bound <= ascent.target and bound > cost * (1 - 2 * TRUST):
-        bound = max(
-            bound, ascent.branch()[1]
-        )  # only a gap within the tolerance of the programs is open
+        # only a gap within the tolerance of the programs is open
+        bound = max(bound, ascent.branch()[1])
     return rows, Certificate(cost, min(cost, ascent.rounded(bound)))
 
 

@@ -82,9 +82,8 @@ class RowSearch:
                 self._far[some] = rows[self._second[some], at]
 
     def _recompute_losses(self) -> None:
-        far = np.where(
-            np.isfinite(self._far), self._far, self._near
-        )  # a single center counts twice
+        # a single center counts twice
+        far = np.where(np.isfinite(self._far), self._far, self._near)
         costs = self._near**self.power, far**self.power
         self._labels = Labels(self._first, self._second, *costs)
         self.cost = block_losses(self._weights, self._opened, self._labels, self._losses)

@@ -129,7 +129,6 @@ def test_pieces_of_a_budget_slice(case: Case, in_rho: bool) -> None:
     cost, error = tried(lambda: call(**{**valid, **case.spoils}))
     after = budget.spent, budget.spent_delta, budget.left
     assert (case.name in ("draw", "charge") and error is None) or after == before
-    if (
-        isinstance(cost, privacy.Cost) and case.name != "of"
-    ):  # which may be negative: who takes it says no
+    # which may be negative: who takes it says no
+    if isinstance(cost, privacy.Cost) and case.name != "of":
         assert cost.epsilon >= 0 and 0 <= cost.delta < 1 and (cost.rho is None or cost.rho >= 0)

@@ -62,7 +62,6 @@ def test_sums_of_clipped_steps(sets, step, bits):
         relative_sums(point[None], label[i : i + 1], centers, steps, 2**bits)
         for i, point in enumerate(points)
     ]
-    assert (
-        sum(each, np.zeros_like(found)) == found
-    ).all()  # a record counts the same in any company …
+    # a record counts the same in any company …
+    assert (sum(each, np.zeros_like(found)) == found).all()
     assert all((one**2).sum() <= 4**bits for one in each)  # … and for no more than the bound

@@ -126,9 +126,8 @@ def test_labels_stay_right_on_a_larger_graph_and_moves_are_local():
         entered += kept.move(rng.integers(9), rng.choice(np.setdiff1d(np.arange(70), kept.centers)))
         kept.check(true)
         for old, new in zip(before, kept.labels):
-            assert kept.dirty[
-                np.r_[old[old != new], new[old != new]]
-            ].all()  # whoever won or lost demand
+            # whoever won or lost demand
+            assert kept.dirty[np.r_[old[old != new], new[old != new]]].all()
     assert entered < 150 * 50
 
 

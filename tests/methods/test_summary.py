@@ -132,6 +132,5 @@ def test_pieces_of_cells_tell_distances_as_even_demand_has_them():
     middles = release.universe.points[::2]  # at a distance of 0 from the middles of half the cells
     truth = cKDTree(middles).query(places)[0].mean()
     reported = release.interval(middles).estimate / truth
-    assert (
-        0.8 < reported < 1
-    )  # .90, as demand is taken to cluster around centers; of middles alone .71
+    # .90, as demand is taken to cluster around centers; of middles alone .71
+    assert 0.8 < reported < 1

@@ -114,9 +114,8 @@ def test_the_grid_is_a_metric_just_above_the_true_one(scale, seed):
     q = metric.grid_rows(np.arange(n))
     check_metric(q)
     assert (q * metric.unit >= true * (1 - 1e-9)).all()
-    assert (
-        q * metric.unit <= true * (1 + 1e-9) + n * metric.unit
-    ).all()  # every edge is rounded up by less than one step
+    # every edge is rounded up by less than one step
+    assert (q * metric.unit <= true * (1 + 1e-9) + n * metric.unit).all()
     np.testing.assert_array_equal(everything(metric), q * metric.unit)
     assert q.max() <= 2**40 + n
     assert n * q.max() < 2**62

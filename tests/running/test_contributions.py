@@ -142,9 +142,8 @@ def test_killed_at_any_byte_of_the_journal_it_is_paid_once_and_reported_the_same
     for cut in sorted(cuts):
         path.write_bytes(whole[:cut])
         ledger = mdp.Ledger.open(path)
-        if (
-            paid - 1 <= cut < end - 1
-        ):  # charged, and its answer lost: it is not drawn again for that
+        # charged, and its answer lost: it is not drawn again for that
+        if paid - 1 <= cut < end - 1:
             refuses("", mdp.contributions, users, error=BudgetError, ledger=ledger, **asked)
             assert mdp.Ledger.open(path).left == Fraction(1, 4)
             continue

@@ -99,10 +99,8 @@ def test_one_release_answers_every_question_from_one_charge():
 
 def test_weights_are_fixed_not_negative_and_sum_to_about_the_number_of_records():
     metric = road_like(12)
-    for epsilon, within in (
-        (0.5, 800),
-        (100, 5),
-    ):  # twenty times the scale of the noise in the count
+    # twenty times the scale of the noise in the count
+    for epsilon, within in ((0.5, 800), (100, 5)):
         demand = mdp.PrivateDemand(metric, drawn(metric, 3000))
         release = mdp.release(metric, demand, epsilon=epsilon, ledger=mdp.Ledger(100))
         weights = release.weights
@@ -139,9 +137,10 @@ def test_few_or_many_records_for_the_universe(n_records, epsilon):
 def test_a_box(seed=7):
     box = mdp.EuclideanSpace([0, 0], [10, 20])
     rng = np.random.default_rng(seed)
+    # the last is moved inside
     points = np.r_[
         rng.normal([2, 3], 0.2, (4000, 2)), rng.normal([8, 15], 0.2, (4000, 2)), [[99.0, -99.0]]
-    ]  # the last is moved inside
+    ]
     ledger = mdp.Ledger(1)
     release = mdp.release(box, mdp.PrivateDemand(box, points), epsilon=1, ledger=ledger, seed=seed)
     assert ledger.left == 0

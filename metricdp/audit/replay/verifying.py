@@ -189,9 +189,8 @@ def _compare(first: Run, again: Run, verdict: Verdict, relation: Relation) -> No
     for step, loss in zip(one.steps, each):
         share = losses.share_of_price(step, loss)
         if relation == "replace-one" and not step.whole:
-            share /= (
-                2  # a split is charged twice, as the removed and the new record may be in one part
-            )
+            # a split is charged twice, as the removed and the new record may be in one part
+            share /= 2
         verdict.worst = max(verdict.worst, share)
         if share > 1 + SLACK:
             verdict.fault = f"{step.name} loses {share:.4g} of its price"

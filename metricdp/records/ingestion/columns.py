@@ -175,9 +175,8 @@ def numbers(cells: Column) -> Floats:
 def spelled(cells: Sequence[Any]) -> Floats:
     """`number_of` of each cell of a list; converted as a whole if all are plain numerals."""
     array = None
-    with suppress(
-        TypeError, ValueError
-    ):  # not text, or not a number: cell by cell, with the same result
+    # not text, or not a number: cell by cell, with the same result
+    with suppress(TypeError, ValueError):
         if not "".join(cells).translate(_IN_NUMBERS):
             array = np.array(list(map(float, cells)), np.float64)
     if array is None:

@@ -36,9 +36,8 @@ def of_wkb(cells: Any) -> dict[str, Floats]:
     import shapely
 
     values = cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)
-    plain = np.array([None, *values], dtype=object)[
-        1:
-    ]  # the leading None keeps NumPy from a common type
+    # the leading None keeps NumPy from a common type
+    plain = np.array([None, *values], dtype=object)[1:]
     return of_shapes(shapely.from_wkb(plain, on_invalid="ignore"))
 
 

@@ -92,9 +92,8 @@ class Credible:
         self.shift = shift
         self.expected = estimate.mean / weight_units
         self.labels = tree.labels.astype(np.int64)
-        self._share = estimate.spread(
-            np.ones(tree.n_parts)
-        )  # each point's share of its part's demand
+        # each point's share of its part's demand
+        self._share = estimate.spread(np.ones(tree.n_parts))
         n_draws = int(np.clip(_ENTRIES // max(tree.n_parts, 1), 64, 400))
         self._draws = estimate.draw(n_draws, seed) / weight_units
         value, precision = observed(tree, estimate.rounds)

@@ -52,9 +52,8 @@ def test_few_records_in_four_dimensions_are_counted_in_halves():
     best = cost(points, lloyd(points, np.ones(4000), 5), 2)
     demand = PrivateDemand(space, points)
     found = [mdp.k_means(space, demand, 5, epsilon="1/5") for _ in range(25)]
-    assert (
-        np.median([cost(points, one.centers, 2) for one in found]) < 3 * best
-    )  # one of ten is beyond
+    # one of ten is beyond
+    assert np.median([cost(points, one.centers, 2) for one in found]) < 3 * best
     found = [mdp.release(space, demand, epsilon="1/5"), *found]
     asked = [{one.query.split()[0] for one in result.receipt.mechanisms} for result in found]
     # the noisy number passes 6,250, from which on sums win, once in 180 draws

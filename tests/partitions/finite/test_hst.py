@@ -63,9 +63,8 @@ def check_structure(tree) -> None:
     assert (tree.edge_length >= 0).all() and (np.diff(tree.heights) <= 0).all()
     assert tree.heights[-1] == 0
     height = np.zeros(tree.n_nodes)
-    for v in reversed(
-        range(1, tree.n_nodes)
-    ):  # summing edges up from the leaves gives each node one height
+    # summing edges up from the leaves gives each node one height
+    for v in reversed(range(1, tree.n_nodes)):
         height[tree.parent[v]] = height[v] + tree.edge_length[v]
     np.testing.assert_allclose(height, tree.node_height)
     for level in range(tree.n_levels):

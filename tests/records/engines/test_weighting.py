@@ -106,9 +106,8 @@ def test_one_user_more_adds_one_unit_of_weight_and_changes_nothing_else():
 def test_a_box_counts_groups_and_subsamples_by_weight_units():
     coins = np.random.default_rng(2)
     points = coins.random((300, 2)).round(1)
-    users = np.r_[
-        coins.integers(0, 40, 297), 41, 42, 42
-    ]  # one of 65,536 weight units, two of half that
+    # one of 65,536 weight units, two of half that
+    users = np.r_[coins.integers(0, 40, 297), 41, 42, 42]
     held = weight_units(users.tolist(), points)
     rows = Weighted(np.column_stack([points, held]))
     key = lambda block: (block @ [10, 110]).round().astype(np.uint64)  # noqa: E731
