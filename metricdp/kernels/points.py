@@ -26,8 +26,7 @@ def nearest_centers(
     """
     points = np.ascontiguousarray(points).view()
     points.setflags(write=False)  # compiled once, for arrays of either kind
-    found: tuple[NDArray[np.int64], NDArray[np.float64]] = _nearest_centers(points, centers)
-    return found
+    return _nearest_centers(points, centers)
 
 
 @njit(cache=True, nogil=True)

@@ -534,8 +534,7 @@ class _Design:
 def _measured(design: _Design, demand: PrivateDemand, budget: BudgetSlice) -> Evaluation:
     """The evaluation of the gate's answers."""
     run = Run(demand, budget)
-    evaluation: Evaluation = run.drive(design.work(run.terms))
-    return evaluation
+    return run.drive(design.work(run.terms))
 
 
 def _planned(design: _Design, records: float, price: Cost) -> Evaluation:

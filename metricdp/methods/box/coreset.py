@@ -50,8 +50,7 @@ class Coreset(Method):
 
     def composition(self, offer: Terms) -> Composition:
         """That of the release; of many dimensions, where the box is not known yet."""
-        found: Composition = "rho" if self.source is None else self.source.composition(offer)
-        return found
+        return "rho" if self.source is None else self.source.composition(offer)
 
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
         """Those of the release."""

@@ -139,8 +139,7 @@ class DistancesTogether:
     def drawn(self, n: int, rng: np.random.Generator) -> Floats:
         """Distances drawn from the released distribution by public coins, shape (n,)."""
         shell = rng.choice(len(self.outer), n, p=self._shares)
-        drawn: Floats = self.outer[shell] * rng.uniform(RATIO_TOGETHER, 1.0, n)
-        return drawn
+        return self.outer[shell] * rng.uniform(RATIO_TOGETHER, 1.0, n)
 
     def clipping(self, share: float) -> float:
         """The quantile as a clipping radius: at least the least one."""

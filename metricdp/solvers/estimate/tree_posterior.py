@@ -323,8 +323,7 @@ class _Model:
     def _downward(self, frequency: Floats, to_leaves: bool) -> Floats:
         """Messages down; returns the expected number of splits of each kind."""
         messages = self.probability, self.likelihood, self.inside, self.outside
-        counts: Floats = downward(self.splits, frequency, *messages, to_leaves)
-        return counts
+        return downward(self.splits, frequency, *messages, to_leaves)
 
     def _upward(self, frequency: Floats) -> float:
         """Messages up, at these frequencies of every band; returns the log-likelihood."""
