@@ -10,8 +10,9 @@ from pathlib import Path
 
 from metricdp.audit.replay import named, verified
 from metricdp.audit.replay.subjects import subjects
-from metricdp.audit.replay.verifying import Relation, Subject
+from metricdp.audit.replay.verifying import Subject
 from metricdp.progress import progress
+from metricdp.releases import Neighboring
 
 HEAD = (
     "| mechanism | unit | relation | pairs | worst loss / claim | answers recomputed |",
@@ -30,7 +31,7 @@ def write_table(page: Path) -> None:
     page.write_text(f"{before}{BEGIN}\n{body}\n{END}{rest.split(END)[1]}", encoding="utf-8")
 
 
-def _row(subject: Subject, relation: Relation) -> str:
+def _row(subject: Subject, relation: Neighboring) -> str:
     """One line of the table: what was verified, or the package that it needs."""
     named_by = f"| {subject.name} | {subject.unit.name} | {relation} |"
     try:

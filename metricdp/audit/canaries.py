@@ -22,6 +22,7 @@ from metricdp.accounting import Ledger
 from metricdp.audit.observe import error_text, forms, watched
 from metricdp.audit.public import parts
 from metricdp.audit.report import Check, Finding, refuted
+from metricdp.audit.worlds import Coded
 from metricdp.cli import main
 from metricdp.errors import MetricDPError
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, _vault, measure, select
@@ -221,22 +222,15 @@ def _bad_calls() -> Iterator[Callable[[], Any]]:
     yield partial(mdp.k_median, universe, demand, 3, epsilon=-1)
     yield partial(mdp.k_median, universe, demand, 3, epsilon=1, ledger=mdp.Ledger(0.5))
     yield partial(mdp.k_median, box, demand, 3, epsilon=1)
-    failing = HistogramQuery(_Failing(box))
+    failing = HistogramQuery(Coded(box, _failing))
     for some in (demand, PrivateDemand(box, [[0.48611]])):
         yield partial(measure, some, failing, 1, mdp.Ledger(1).charge(1))
     yield partial(select, demand, demand, 1, mdp.Ledger(1).charge(1))
 
 
-class _Failing:
-    """A partition of a box that fails on records, and quotes them."""
-
-    n_parts = 2
-
-    def __init__(self, universe: Any) -> None:
-        self.universe = universe
-
-    def encode(self, records: np.ndarray) -> np.ndarray:
-        raise RuntimeError(f"{WORD}: cannot encode {records}")
+def _failing(records: np.ndarray) -> np.ndarray:
+    """Fail on records, and quote them."""
+    raise RuntimeError(f"{WORD}: cannot encode {records}")
 
 
 def _raising(text: str) -> Iterator[int]:

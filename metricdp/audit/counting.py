@@ -27,6 +27,7 @@ from metricdp.audit.worlds import (
     FORMS,
     PRICE,
     RELATIONS,
+    Coded,
     Demand,
     Labels,
     UnitCells,
@@ -381,22 +382,13 @@ def _subsampled() -> Iterator[Case]:
         yield case("subsampled tally", worlds()["a line"], **form, hold=_as_tally)
 
 
-class _Halved:
-    """A public map of the box to half its size."""
-
-    def __init__(self, universe: Any) -> None:
-        self.universe = universe
-
-    def encode(self, records: NDArray[Any]) -> NDArray[Any]:
-        """Half of each point."""
-        return records / 2
-
-
 def _mapped() -> Iterator[Case]:
     smaller = mdp.EuclideanSpace([0.0], [1.2])
 
     def elsewhere(demand: PrivateDemand, ledger: Ledger) -> Any:
-        return counted(mapped(demand, _Halved(demand.universe), smaller), ledger)
+        return counted(
+            mapped(demand, Coded(demand.universe, lambda points: points / 2), smaller), ledger
+        )
 
     world = worlds()["a box"]
     for relation, m in FORMS:

@@ -15,6 +15,7 @@ import numpy as np
 from metricdp.arrays import Ints
 from metricdp.audit.replay.loaders import tabled
 from metricdp.audit.report import Check, Finding, refuted, weighed
+from metricdp.audit.worlds import Coded
 from metricdp.errors import InputError
 from metricdp.metrics import EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand, _vault, measure
@@ -80,20 +81,12 @@ def _lines(name: str, quick: bool) -> Finding:
     return refuted(name, "refused, or all are read", found, CHECK, swallowed > 0)
 
 
-class _Stopping:
-    """A partition that is interrupted while it holds records."""
-
-    n_parts = 1
-
-    def __init__(self, universe: Any) -> None:
-        self.universe = universe
-
-    def encode(self, records: Any) -> Any:
-        """Raise as Ctrl-C does."""
-        kept = records.copy()
-        if len(kept):
-            raise KeyboardInterrupt
-        return np.zeros(0, np.int64)
+def _stopping(records: Any) -> Any:
+    """Raise as Ctrl-C does, while it holds records."""
+    kept = records.copy()
+    if len(kept):
+        raise KeyboardInterrupt
+    return np.zeros(0, np.int64)
 
 
 def _interrupted(name: str, quick: bool) -> Finding:
@@ -103,7 +96,7 @@ def _interrupted(name: str, quick: bool) -> Finding:
     found = "nothing"
     kind = ""
     try:
-        measure(demand, HistogramQuery(_Stopping(box)), 1, Ledger(1).charge(1))
+        measure(demand, HistogramQuery(Coded(box, _stopping)), 1, Ledger(1).charge(1))
     except BaseException as error:
         kind = type(error).__name__
         at = error.__traceback__

@@ -79,6 +79,15 @@ class UnitCells:
         return np.minimum(records[:, 0].astype(np.int64), 2)
 
 
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A partition, or a map of records, by a function of them."""
+
+    universe: Any
+    encode: Callable[[NDArray[Any]], NDArray[Any]]
+    n_parts: int = 3
+
+
 def finest(universe: Any) -> Labels:
     """The partition with one part for each point."""
     return Labels(universe, tuple(range(len(universe))), len(universe))

@@ -16,11 +16,10 @@ from metricdp.cli.parsing import UsageError, given
 from metricdp.cli.streams import note, say
 from metricdp.errors import MetricDPError
 from metricdp.interruption import held
-from metricdp.methods.heat import checked_bandwidth
 from metricdp.methods.question import Question
 from metricdp.methods.remarks import too_few
 from metricdp.metrics.base import Metric
-from metricdp.metrics.units import unit_shown
+from metricdp.metrics.units import positive_in_units_of, unit_shown
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.report.bands import checked_ends
 from metricdp.report.heat.heatmap import ENDINGS
@@ -53,7 +52,7 @@ def run(args: Namespace) -> None:
     if args.heatmap is not None:
         plan_ending(args.heatmap, metric, ENDINGS)
     if args.bandwidth is not None:
-        checked_bandwidth(metric, args.bandwidth)
+        positive_in_units_of(metric, args.bandwidth, "bandwidth")
     if args.bands is not None:
         checked_ends(args.bands, metric)
     if args.from_release is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 import metricdp as mdp
 from metricdp import errors
-from metricdp.cli.parsing import OF_GRAPHS, UsageError, given
+from metricdp.cli.parsing import OF_GRAPHS, UsageError, as_option, given
 from metricdp.cli.streams import note
 from metricdp.errors import GraphFileError, InputError
 from metricdp.metrics.graph import read_graph
@@ -31,16 +31,8 @@ DATASET = "dataset:"
 """Prefix of the name of a data set, in place of a graph's path."""
 COSTS = "costs"
 """Value of ``--format`` for cost tables."""
-_GRAPHS = (
-    "nodes",
-    "layer",
-    "crs",
-    "topology",
-    "symmetrize",
-    "directed",
-    "direction",
-    "largest_component",
-)
+_OF_TABLES = ("format", "weight", "source", "target")
+"""Options with which a cost table is read too."""
 
 
 def read_universe(args: Namespace) -> Any:
@@ -187,9 +179,9 @@ def _remedy(error: InputError, options: dict[str, Any]) -> str | None:
 
 def read_costs(args: Namespace) -> mdp.CostTable:
     """The `metricdp.CostTable` of a long table or a matrix; its size is reported on stderr."""
-    for name in _GRAPHS:
-        if getattr(args, name):
-            option = "--" + name.replace("_", "-")
+    for name in OF_GRAPHS:
+        if name not in _OF_TABLES and getattr(args, name):
+            option = as_option(name)
             raise UsageError(f"{option} is about graphs: of no use with --format {COSTS}")
     for option in given(args, ("map", "tree")):
         raise UsageError(f"{option} needs a graph: of no use with --format {COSTS}")

@@ -11,7 +11,7 @@ from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.methods.result import public_weights
 from metricdp.metrics.base import Metric, metric_of
-from metricdp.metrics.units import in_units_of
+from metricdp.metrics.units import positive_in_units_of
 from metricdp.options import Length, Weights
 from metricdp.report.heat.heatmap import Heatmap
 from metricdp.solvers.estimate.smoothing import Smoothing, sampled_demand, standard_error
@@ -74,13 +74,6 @@ def heatmap(
     return smoothed(metric, known, sampled_demand(known), bandwidth, error)
 
 
-def checked_bandwidth(metric: Metric, bandwidth: Any) -> float:
-    """A bandwidth in the units of a metric, after a check."""
-    if isinstance(bandwidth, str):
-        bandwidth = in_units_of(metric, bandwidth, "bandwidth")
-    return positive(bandwidth, "bandwidth")
-
-
 def smoothed(
     metric: Metric,
     weights: Floats,
@@ -102,7 +95,7 @@ def smoothed(
             )
         width = kernel.bandwidth(demand, share)
     else:
-        width = checked_bandwidth(metric, bandwidth)
+        width = positive_in_units_of(metric, bandwidth, "bandwidth")
     density = kernel.density(demand, width)
     deviation = None if drawn is None else standard_error(density)
     return Heatmap(metric, density[:, 0].copy(), deviation, width, kernel.lengths, receipt)

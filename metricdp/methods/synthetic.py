@@ -13,6 +13,7 @@ jittered points (geomasking), which have no guarantee.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -33,6 +34,7 @@ MOST = 10**8
 """Most points of a sample."""
 
 
+@dataclass(eq=False, repr=False)
 class SyntheticPoints(Sequence[Any]):
     """n synthetic points: a sequence of ids, or of points of a box, that may be published.
 
@@ -49,19 +51,11 @@ class SyntheticPoints(Sequence[Any]):
         The coordinate reference system of `coordinates`, where it is known.
     """
 
-    def __init__(
-        self,
-        points: Any,
-        coordinates: Floats | None,
-        system: str | None,
-        receipt: Receipt,
-        crs: str | None = None,
-    ) -> None:
-        self.points = points
-        self.coordinates = coordinates
-        self.system = system
-        self.receipt = receipt
-        self.crs = crs
+    points: Any
+    coordinates: Floats | None
+    system: str | None
+    receipt: Receipt
+    crs: str | None = None
 
     def __len__(self) -> int:
         return len(self.points)

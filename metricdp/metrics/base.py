@@ -22,6 +22,7 @@ from metricdp.metrics.structures import BallSums, Lattice, Network, Searches, Ve
 from metricdp.metrics.two_nearest import TwoNearest, two_nearest_by_rows
 from metricdp.options import Weights, check_distinct, hashable
 from metricdp.protocols import Finite, finite
+from metricdp.universe.crs import EARTH_RADIUS
 from metricdp.universe.crs_kinds import described
 from metricdp.universe.graph import CoordinateSystem, Graph
 from metricdp.universe.moving import meters_per_unit
@@ -430,7 +431,7 @@ def looked_up(lookup: dict[Hashable, int], ids: Iterable[Hashable], kind: str, o
         ) from None
 
 
-METERS_A_DEGREE = 6_371_008.8 * np.pi / 180
+METERS_A_DEGREE = EARTH_RADIUS * np.pi / 180
 
 _CHUNK = 1 << 16  # ids hashed at once: memory against calls
 _known = IdentityCache()

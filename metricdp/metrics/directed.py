@@ -269,8 +269,7 @@ def _two_way(graph: Graph, unit: float, lengths: Ints) -> TwoWay:
         )
         order = np.lexsort((heads, tails))
         tails, heads, lengths = tails[order], heads[order], lengths[order]
-    indptr = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(tails, minlength=n), out=indptr[1:])
+    indptr = np.r_[0, np.cumsum(np.bincount(tails, minlength=n))]
     back = lengths[np.lexsort((tails, heads))]
     return TwoWay(unit, indptr, heads.astype(np.int32), lengths, back)
 

@@ -16,10 +16,8 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import checked_extent, checked_ids, public_grid
 from metricdp.metrics.by_rows import RowMetric
 from metricdp.metrics.snapping import Snapper, finite_points
-from metricdp.universe.crs import WGS84
+from metricdp.universe.crs import EARTH_RADIUS, WGS84
 
-EARTH_RADIUS = 6_371_008.8
-"""Mean radius of the Earth in meters (IUGG)."""
 _FINEST = 2.0**-10
 """Step of the grid, about a millimeter, unless a universe has more than 2^27 points."""
 _NOISE = 1e-7

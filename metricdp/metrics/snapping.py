@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -36,8 +37,7 @@ class Snapper:
     `points` (n_located, d): the points to search; `power`: of the Minkowski distance; `located`:
     the position of each of `points`, by default 0, 1, …; `project`: the map from coordinates to the
     space of `points` (it is sent to workers), by default the identity; `dimension`: number of given
-    coordinates; `limit`: coordinates farther than this from every point, in the space of `points`,
-    have position -1.
+    coordinates.
 
     Examples
     --------
@@ -53,13 +53,12 @@ class Snapper:
         located: Ints | None = None,
         project: Callable[[Floats], Floats] | None = None,
         dimension: int | None = None,
-        limit: float | None = None,
     ) -> None:
         self._points = points
         self._power = power
         self._located = located
         self._project = project
-        self._limit = limit
+        self._limit: float | None = None
         self._name = uuid4().hex
         self._tree: cKDTree | None = None
         self.dimension = int(points.shape[1] if dimension is None else dimension)
@@ -85,15 +84,10 @@ class Snapper:
         return self._limit is not None
 
     def within(self, limit: float) -> Snapper:
-        """The same, with a limit."""
-        return Snapper(
-            self._points,
-            self._power,
-            located=self._located,
-            project=self._project,
-            dimension=self.dimension,
-            limit=limit,
-        )
+        """The same, with position -1 farther than a limit from every point, in their space."""
+        limited = copy(self)
+        limited._limit = limit
+        return limited
 
     def _built(self) -> cKDTree:
         """The k-d tree; all copies that a process receives share one."""

@@ -101,6 +101,12 @@ def in_units_of(metric: Space, distance: Any, name: str) -> float:
     return number * size / UNITS[own][1]
 
 
+def positive_in_units_of(metric: Space, distance: Any, name: str) -> float:
+    """A positive distance in the units of a metric, after a check."""
+    given = in_units_of(metric, distance, name) if isinstance(distance, str) else distance
+    return positive(given, name)
+
+
 def _parsed(distance: str, name: str) -> tuple[float, str]:
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]+)\s*", distance)
     if match is None or match[2] not in UNITS:

@@ -17,8 +17,8 @@ from metricdp.arrays import Floats, Ints
 from metricdp.report.colors import PALETTE, assign_colors
 from metricdp.report.layout import pivot_layout
 from metricdp.universe.bends import Bends
+from metricdp.universe.crs import EARTH_RADIUS
 
-EARTH_RADIUS_KM = 6371.0088  # mean radius of WGS 84
 _SHADE_PIXELS = 760  # width of the picture: sharper ones are larger files
 
 
@@ -54,7 +54,7 @@ def project(metric: Any) -> Plane:
         east = _unwrapped(xy[:, 0])
         bends = bends if np.array_equal(east, xy[:, 0], equal_nan=True) else None
         xy[:, 0] = east
-        scale = np.radians(1.0) * EARTH_RADIUS_KM * metric.stretch()
+        scale = np.radians(1.0) * EARTH_RADIUS / 1000 * metric.stretch()
     xy *= scale
     zero = (np.nanmin(xy, axis=0) + np.nanmax(xy, axis=0)) / 2
     if bends is not None:

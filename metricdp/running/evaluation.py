@@ -35,7 +35,7 @@ from metricdp.methods.demand_release import Release
 from metricdp.methods.shares import Terms, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.metrics.units import in_units_of, in_words, unit_shown
+from metricdp.metrics.units import in_words, positive_in_units_of, unit_shown
 from metricdp.options import Centers, Length
 from metricdp.partitions.areas import Areas
 from metricdp.partitions.labeling import AreaDistances
@@ -389,7 +389,7 @@ class _Design:
         places, density = _expected(universe, release)
         distance = service.served(places)[1]
         usual = _quantiles(distance, density, np.array([CLIP_QUANTILE]))[0]
-        threshold = float(usual) if clip is None else _number(universe, clip, "clip")
+        threshold = float(usual) if clip is None else positive_in_units_of(universe, clip, "clip")
         threshold = min(threshold, service.farthest) or service.farthest or 1.0
         edges = {limit for limit in (*limits, threshold) if limit < service.farthest}
         if threshold < service.farthest:
@@ -564,14 +564,7 @@ def _limits(universe: Universe, within: Length | Sequence[Length]) -> tuple[floa
     if isinstance(within, int | float | str | np.integer | np.floating):
         within = [within]
     given = listed(within, "within")
-    return tuple(sorted({_number(universe, limit, "within") for limit in given}))
-
-
-def _number(universe: Universe, distance: Length, name: str) -> float:
-    """A positive distance in the universe's units."""
-    if isinstance(distance, str):
-        distance = in_units_of(universe, distance, name)
-    return positive(distance, name)
+    return tuple(sorted({positive_in_units_of(universe, limit, "within") for limit in given}))
 
 
 def _expected(universe: Universe, release: Release | None) -> tuple[Any, Floats]:

@@ -33,8 +33,7 @@ class Bends:
     def taken(self, which: Ints, backward: Bools) -> Bends:
         """Bends of the lines `which`, in this order, some reversed; -1 is a straight line."""
         count = np.where(which >= 0, np.diff(self.offsets)[which], 0) if len(which) else which
-        offsets = np.zeros(len(which) + 1, np.int64)
-        np.cumsum(count, out=offsets[1:])
+        offsets = np.r_[0, np.cumsum(count)]
         line = np.repeat(np.arange(len(which)), count)
         rank = np.arange(offsets[-1]) - offsets[line]
         rank = np.where(backward[line], count[line] - 1 - rank, rank)
@@ -45,8 +44,7 @@ def bends_of(lines: Sequence[Any], starts: Floats, ends: Floats) -> Bends | None
     """Bends of edges from Shapely lines, WKT, or neither (straight); None if all are straight."""
     drawn = [_places(line) for line in lines]
     inner = [places[1:-1] for places in drawn]
-    offsets = np.zeros(len(drawn) + 1, np.int64)
-    np.cumsum([len(places) for places in inner], out=offsets[1:])
+    offsets = np.r_[0, np.cumsum([len(places) for places in inner], dtype=np.int64)]
     if not offsets[-1]:
         return None
     known = [places if len(places) else np.full((1, 2), np.nan) for places in drawn]

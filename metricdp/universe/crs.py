@@ -16,6 +16,8 @@ from metricdp.refusals import InputError, MissingExtraError
 
 WGS84 = "EPSG:4326"
 """Longitude and latitude: the default system of degrees, as in GeoJSON."""
+EARTH_RADIUS = 6_371_008.8
+"""Mean radius of the Earth in meters (IUGG)."""
 _DEGREES = re.compile(r"(epsg:{1,2}\d*:?4326|.*crs84)", re.IGNORECASE)
 
 

@@ -244,8 +244,7 @@ def build_graph(
         xy = None if xy is None else xy[kept]
     if xy is not None and np.isnan(xy).any(axis=1).all():
         xy = None  # no vertex has coordinates
-    indptr = np.zeros(len(ids) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(t, minlength=len(ids)), out=indptr[1:])
+    indptr = np.r_[0, np.cumsum(np.bincount(t, minlength=len(ids)))]
     system = coordinate_system if xy is not None else None
     kept = one_way and unmatched > 0
     said = (kept, asymmetry, crs if xy is not None else None, measured, left_out)

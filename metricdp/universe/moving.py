@@ -14,7 +14,7 @@ import numpy as np
 
 from metricdp.arrays import Floats
 from metricdp.errors import InputError
-from metricdp.universe.crs import WGS84, known_crs
+from metricdp.universe.crs import EARTH_RADIUS, WGS84, known_crs
 from metricdp.universe.crs_kinds import described, kind_of
 from metricdp.universe.graph import Graph
 from metricdp.universe.transformation import Transformation
@@ -32,7 +32,6 @@ _NAMED = {
 }
 """Endings of a column's name, by unit."""
 _TIMES = re.compile(r"time|duration|hops|cost|speed", re.IGNORECASE)
-_EARTH = 6_371_008.8
 _SAME = 0.03
 """Relative difference up to which a road's length counts as the straight-line distance."""
 
@@ -198,11 +197,11 @@ def _straight(graph: Graph) -> tuple[Floats, Floats]:
     start, end = graph.coordinates[tails], graph.coordinates[graph.indices]
     if graph.coordinate_system != "lonlat":
         size = None if graph.crs is None else meters_per_unit(graph.crs)
-        return (nothing, nothing) if size is None else (size * _norm(end - start), graph.lengths)
+        return (
+            (nothing, nothing)
+            if size is None
+            else (size * np.hypot(*(end - start).T), graph.lengths)
+        )
     away = np.radians(end - start)
     away[:, 0] *= np.cos(np.radians((start[:, 1] + end[:, 1]) / 2))
-    return _EARTH * _norm(away), graph.lengths
-
-
-def _norm(away: Floats) -> Floats:
-    return np.asarray(np.hypot(away[:, 0], away[:, 1]), np.float64)
+    return EARTH_RADIUS * np.hypot(*away.T), graph.lengths

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,11 @@ Column = Ints | Floats | list[str]
 _EXACT = 2.0**53  # integers below this survive float64
 
 
+@dataclass(eq=False, repr=False)
 class Table:
     """Named columns of equal length; types are found when a column is used.
 
-    Parameters
+    Attributes
     ----------
     path : path-like
         The table's file, for messages.
@@ -45,28 +47,18 @@ class Table:
     (['a1', '02139'], array([-71.3, -71.2]))
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        columns: dict[str, Any],
-        n_rows: int,
-        *,
-        has_header: bool = True,
-        lines: Sequence[int] = (),
-        text: frozenset[str] = frozenset(),
-    ) -> None:
-        self.path = path
-        self.n_rows = n_rows
-        self.has_header = has_header
-        self._columns = columns
-        self._lines = lines
-        self._text = text
+    path: str | Path
+    columns: dict[str, Any]
+    n_rows: int
+    has_header: bool = field(default=True, kw_only=True)
+    lines: Sequence[int] = field(default=(), kw_only=True)
+    text: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     def __len__(self) -> int:
         return self.n_rows
 
     def __contains__(self, name: object) -> bool:
-        return name in self._columns
+        return name in self.columns
 
     def __repr__(self) -> str:
         return f"Table({str(self.path)!r}, {self.names}, {self.n_rows:,} rows)"
@@ -74,12 +66,12 @@ class Table:
     @property
     def names(self) -> list[str]:
         """Column names in order."""
-        return list(self._columns)
+        return list(self.columns)
 
     def find(self, *candidates: str) -> str | None:
         """The first column with a candidate's name, ignoring case; None if none."""
         folded: dict[str, str] = {}
-        for name in self._columns:
+        for name in self.columns:
             folded.setdefault(name.strip().lower(), name)
         return next((folded[c] for c in candidates if c in folded), None)
 
@@ -93,7 +85,7 @@ class Table:
             There is no such column, or its Parquet type is neither number nor text.
         """
         cells = self._raw(name)
-        return cells if isinstance(cells, np.ndarray) or name in self._text else _typed(cells)
+        return cells if isinstance(cells, np.ndarray) or name in self.text else _typed(cells)
 
     def ids(self, name: str) -> Ints | list[Any]:
         """Return a column of vertex or user ids: int64, or a list of int, float or str.
@@ -149,19 +141,19 @@ class Table:
         return list(map(str, cells.tolist())) if isinstance(cells, np.ndarray) else cells
 
     def _bad_cell(self, row: int, reason: str) -> GraphFileError:
-        return GraphFileError(self.path, reason, self._lines[row] if self._lines else None)
+        return GraphFileError(self.path, reason, self.lines[row] if self.lines else None)
 
     def _raw(self, name: str) -> Any:
-        if name not in self._columns:
+        if name not in self.columns:
             known = ", ".join(self.names)
             raise GraphFileError(self.path, f"no column {name!r}; columns: {known}")
-        cells = self._columns[name]
+        cells = self.columns[name]
         if not isinstance(cells, np.ndarray | list):  # an Arrow column, converted on demand
             cells = _from_arrow(cells)
             if cells is None:
                 reason = f"column {name!r} is of a type that is neither number nor text"
                 raise GraphFileError(self.path, reason)
-            self._columns[name] = cells
+            self.columns[name] = cells
         return cells
 
 

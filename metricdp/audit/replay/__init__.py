@@ -14,7 +14,7 @@ import random
 from collections.abc import Iterator
 
 from metricdp.audit.replay.subjects import subjects
-from metricdp.audit.replay.verifying import Relation, Subject, Verdict, medium, tiny, verify
+from metricdp.audit.replay.verifying import Neighboring, Subject, Verdict, medium, tiny, verify
 from metricdp.audit.report import Check, Finding
 
 CHECK = "replay"
@@ -33,12 +33,12 @@ def replay_checks() -> Iterator[Check]:
             yield Check.of(named(subject, relation), short, _checked, subject, relation)
 
 
-def named(subject: Subject, relation: Relation) -> str:
+def named(subject: Subject, relation: Neighboring) -> str:
     """Name of a check."""
     return f"replay, {subject.name}, {subject.unit.name}, {relation}"
 
 
-def verified(subject: Subject, relation: Relation, quick: bool) -> Verdict:
+def verified(subject: Subject, relation: Neighboring, quick: bool) -> Verdict:
     """Verify a subject. On two points: all demands of up to three records (of users: two), with all
     neighbors. Elsewhere: tiny demands and a medium one, each with at most a dozen neighbors, drawn
     by public coins. In the short form: one tiny demand and a medium one.
@@ -55,7 +55,7 @@ def verified(subject: Subject, relation: Relation, quick: bool) -> Verdict:
     return verify(subject, relation, [*some, medium(subject, 0)], subject.neighbors)
 
 
-def _checked(name: str, subject: Subject, relation: Relation, quick: bool) -> Finding:
+def _checked(name: str, subject: Subject, relation: Neighboring, quick: bool) -> Finding:
     verdict = verified(subject, relation, quick)
     found = verdict.fault or f"{verdict.pairs:,} pairs, worst {verdict.worst:.4f}"
     excess = float("inf") if verdict.fault and not verdict.broken else verdict.worst

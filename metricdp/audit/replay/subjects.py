@@ -32,22 +32,18 @@ def _plain(universe: Any, rows: list[Any], users: list[str]) -> Any:
     return mdp.PrivateDemand(universe, rows)
 
 
-def _bounded(universe: Any, rows: list[Any], users: list[str]) -> Any:
-    return mdp.PrivateDemand(universe, rows, user=users, max_contributions=2)
-
-
-def _shared(universe: Any, rows: list[Any], users: list[str]) -> Any:
-    return mdp.PrivateDemand(universe, rows, user=users, weighting="share")
+def _of_users(universe: Any, rows: list[Any], users: list[str], **bounds: Any) -> Any:
+    return mdp.PrivateDemand(universe, rows, user=users, **bounds)
 
 
 def _capped(universe: Any, rows: list[Any], users: list[str]) -> Any:
     caps = mdp.Caps(parts=2, records=1, areas=min(3, len(universe)))
-    return mdp.PrivateDemand(universe, rows, user=users, caps=caps)
+    return _of_users(universe, rows, users, caps=caps)
 
 
 RECORD = Unit("record", (1,), _plain)
-USER = Unit("user, m = 2", (1, 2, 3), _bounded)
-SHARE = Unit("user, share", (1, 2, 3), _shared)
+USER = Unit("user, m = 2", (1, 2, 3), partial(_of_users, max_contributions=2))
+SHARE = Unit("user, share", (1, 2, 3), partial(_of_users, weighting="share"))
 CAPS = Unit("user, caps", (1, 2, 3), _capped)
 
 

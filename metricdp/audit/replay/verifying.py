@@ -7,19 +7,17 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import metricdp as mdp
 from metricdp.audit.observe import forms
 from metricdp.audit.patch import patched
 from metricdp.audit.replay import answers, losses
 from metricdp.audit.replay.transcript import Diverged, Step, Transcript, recorded
-from metricdp.audit.worlds import demands, kinds_of_users
+from metricdp.audit.worlds import RELATIONS, Neighboring, demands, kinds_of_users
 
 Units = tuple[tuple[Any, tuple[Any, ...]], ...]
 """Units (records or users), each with its name and the indices of its records' places."""
-Relation = Literal["add-remove", "replace-one"]
-RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one")
 KEY = b"\x5a"
 SLACK = 1e-9
 
@@ -45,13 +43,13 @@ class Subject:
     places: Sequence[Any]
     call: Callable[[Any, Any], Any]
     unit: Unit
-    relations: tuple[Relation, ...] = RELATIONS
+    relations: tuple[Neighboring, ...] = RELATIONS
     budget: tuple[Any, Any] = (1, 0)
     n_units: int = 24
     neighbors: int = 12
     beneath: Callable[[Any, Any], list[Any]] | None = None
     essential: bool = False
-    short: tuple[Relation, ...] = RELATIONS[:1]
+    short: tuple[Neighboring, ...] = RELATIONS[:1]
 
 
 @dataclass
@@ -70,7 +68,7 @@ class Verdict:
 
 
 def verify(
-    subject: Subject, relation: Relation, demands: Sequence[Units], neighbors: int = 0
+    subject: Subject, relation: Neighboring, demands: Sequence[Units], neighbors: int = 0
 ) -> Verdict:
     """Record on each demand, and replay on its neighbors (with `neighbors`, at most that many)."""
     verdict = Verdict()
@@ -104,7 +102,7 @@ class Run:
     naive: list[tuple[Step, Any]]
 
 
-def _run(subject: Subject, relation: Relation, units: Units, first: Run | None = None) -> Run:
+def _run(subject: Subject, relation: Neighboring, units: Units, first: Run | None = None) -> Run:
     """Run the call once, with real noise or with the outputs of an earlier run."""
     transcript = Transcript(subject.universe, first.transcript if first else None)
     ledger = mdp.Ledger(*subject.budget, neighboring=relation)
@@ -128,7 +126,7 @@ def _run(subject: Subject, relation: Relation, units: Units, first: Run | None =
     return Run(transcript, seen, (ledger.spent, ledger.spent_delta), raised, held, naive)
 
 
-def _neighbors(units: Units, subject: Subject, relation: Relation) -> Iterator[Units]:
+def _neighbors(units: Units, subject: Subject, relation: Neighboring) -> Iterator[Units]:
     """All neighbors of a demand; of equal units only one is removed."""
     alike = {places: at for at, (_, places) in enumerate(units)}
     kinds = kinds_of_users(len(subject.places), subject.unit.sizes)
@@ -165,7 +163,7 @@ def medium(subject: Subject, seed: int) -> Units:
     return tuple(enumerate(some))
 
 
-def _compare(first: Run, again: Run, verdict: Verdict, relation: Relation) -> None:
+def _compare(first: Run, again: Run, verdict: Verdict, relation: Neighboring) -> None:
     """Compare one pair: public facts must be equal, and the loss at most the price."""
     verdict.fault = again.transcript.diverged
     if bool(first.spent[0]) != bool(first.transcript.draws):

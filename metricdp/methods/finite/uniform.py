@@ -10,7 +10,6 @@ import numpy as np
 
 from metricdp.methods.asking import Ask, Steps
 from metricdp.methods.method import Method
-from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
 from metricdp.methods.shares import Terms
 
@@ -44,6 +43,6 @@ class Uniform(Method):
     def work(self, terms: Terms, question: Any) -> Steps:
         """Centers of the universe; nothing is asked."""
         yield from ()
-        finite = question.on_net() if isinstance(question, BoxQuestion) else question
+        finite = question.on_net()
         found = finite.names(finite.answer(np.ones(len(finite.metric))))
         return Result(found, question.k, self.name, terms.nothing())

@@ -87,7 +87,7 @@ class Exploration:
     exact_centers: Centers | None = field(default=None, repr=False)
 
     @classmethod
-    def of_plan(cls, from_plan: Plan, names: Sequence[str] | None = None) -> Exploration:
+    def of_plan(cls, from_plan: Plan) -> Exploration:
         """The page of a plan: levels of one of its synthetic demands. Nothing on it is private."""
         if not isinstance(from_plan, Plan):
             raise InputError(
@@ -97,7 +97,8 @@ class Exploration:
             raise InputError(
                 f"the method {from_plan.method} releases no weights, so there is no coreset to show"
             )
-        levels = _levels(from_plan.epsilons, from_plan.example, from_plan, names)
+        names = dict(zip(from_plan.epsilons, level_names(from_plan.epsilons)))
+        levels = _levels(names, from_plan.example, from_plan)
         return cls(
             from_plan.universe, from_plan.k, levels, None, from_plan, from_plan.example_centers
         )
@@ -254,18 +255,12 @@ def explore(
         guess = records or _rounded(results[-1].release.weights.sum())
         simulate = partial(plan, universe, records=guess, **simulated)
         prediction = stop.optional(simulate) if repeats else None
-        receipt = _attested(demand, budget, recipe, results, asked)
-    levels = _levels(tuple(order), results, prediction, tuple(order.values()))
+        together = Receipt.combined([r.receipt for r in results if r.receipt is not None])
+        chooses = f"Levels are chosen beforehand and charged together. Each: {recipe.chooses}"
+        made = provenance("explore", demand, budget, recipe, asked, chooses)
+        receipt = attested(together, made)
+    levels = _levels(order, results, prediction)
     return Exploration(universe, int(k), levels, receipt, prediction, exact)
-
-
-def _attested(
-    demand: PrivateDemand, budget: Any, recipe: Method, results: list[Any], asked: dict[str, Any]
-) -> Receipt:
-    """The receipt of all levels together."""
-    together = Receipt.combined([r.receipt for r in results if r.receipt is not None])
-    chooses = f"Levels are chosen beforehand and charged together. Each: {recipe.chooses}"
-    return attested(together, provenance("explore", demand, budget, recipe, asked, chooses))
 
 
 def _rounded(noisy: float) -> int:
@@ -297,17 +292,12 @@ def _named(epsilons: Iterable[Any], names: Sequence[str] | None) -> dict[Any, st
 
 
 def _levels(
-    epsilons: Sequence[Any],
-    results: Sequence[Any],
-    forecasts: Plan | None,
-    names: Sequence[str] | None,
+    names: dict[Any, str], results: Sequence[Any], forecasts: Plan | None
 ) -> tuple[Level, ...]:
-    """The levels, by descending epsilon."""
-    called = level_names(epsilons) if names is None else names
-    every = enumerate(zip(called, epsilons, results))
-    return tuple(Level(*each, forecasts.forecast(i) if forecasts else None) for i, each in every)[
-        ::-1
-    ]
+    """The levels, by descending epsilon; `names`: by epsilon, ascending."""
+    every = enumerate(zip(names.values(), names, results))
+    levels = [Level(*each, forecasts.forecast(i) if forecasts else None) for i, each in every]
+    return tuple(reversed(levels))
 
 
 def _check(universe: Any, recipe: Method, records: Any, repeats: Any) -> None:

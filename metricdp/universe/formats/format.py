@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,6 @@ class Columns:
     topology: str = "ids"
 
 
-def _never(file: File) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class Format:
     """A graph format. A new one is a file in this folder with a `FORMAT`, and its name in
@@ -95,9 +91,9 @@ class Format:
     endings: tuple[str, ...]
     read: Callable[[File, Columns], EdgeData]
     options: frozenset[str] = frozenset()
-    certain: Callable[[File], bool] = _never
-    fits: Callable[[File], bool] = _never
+    certain: Callable[[File], bool] = lambda file: False
+    fits: Callable[[File], bool] = lambda file: False
     where_it_fits: tuple[str, ...] = ()
     nodes_beside: tuple[tuple[str, str], ...] = ()
     nodes_endings: tuple[str, ...] = ()
-    nodes: Callable[[File], Nodes | File] = field(default=lambda file: file)
+    nodes: Callable[[File], Nodes | File] = lambda file: file
