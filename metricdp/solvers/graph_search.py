@@ -49,6 +49,9 @@ class GraphSearch:
     m) whatever k. A search over few candidates is as fast on a large graph.
     """
 
+    tolerance = 1e-6
+    """Least relative gain of a swap."""
+
     def __init__(
         self,
         metric: Network,
@@ -58,7 +61,6 @@ class GraphSearch:
         *,
         allowed: Ints | None = None,
         opened: int = 0,
-        tolerance: float = 1e-6,
         deadline: Deadline = NEVER,
     ) -> None:
         n = len(metric)
@@ -68,7 +70,6 @@ class GraphSearch:
         if allowed is not None:
             self._may_open[metric.rank[allowed]] = True
         self.metric = metric
-        self.tolerance = tolerance
         self.deadline = deadline
         self.tried, self.visited, self.budget = 0, 0, float("inf")
         self._demand = (np.ascontiguousarray(weights[metric.order]), metric.unit, impedance)

@@ -166,13 +166,7 @@ def greedy_columns(covers: csr_array) -> Ints:
 
 
 def most_covered(
-    covers: csr_array,
-    first: Floats,
-    second: Floats,
-    k: int,
-    fixed: Ints,
-    deadline: Deadline,
-    seconds: float = 60.0,
+    covers: csr_array, first: Floats, second: Floats, k: int, fixed: Ints, deadline: Deadline
 ) -> Optimum:
     """Maximum coverage: k columns that cover the rows of the largest sum of `first`, and of
     `second` for rows covered twice; `fixed` columns are among them.
@@ -185,6 +179,6 @@ def most_covered(
         side_by_side(np.ones((1, n_columns)), n_rows * len(served)), float(k), float(k)
     )
     cost = -np.r_[np.zeros(n_columns), first, second if twice else np.empty(0)]
-    found = minimized(cost, [linked, count], n_columns, deadline, at_one=fixed, seconds=seconds)
+    found = minimized(cost, [linked, count], n_columns, deadline, at_one=fixed)
     x = None if found.x is None else found.x[:n_columns]
     return Optimum(x, -found.value, -found.bound, found.proven)

@@ -12,6 +12,7 @@ from metricdp.solvers.stopping import NEVER, Deadline
 
 _ROWS_FASTER = 8
 """Rows of distances are faster than a search for all points up to 1 / so many of them."""
+_TOLERANCE = 1e-7  # least relative gain of a swap
 _SLACK = 1e-9  # keeps points that rounding would lose
 
 
@@ -47,12 +48,10 @@ class RowSearch:
         *,
         allowed: Ints | None = None,
         opened: int = 0,
-        tolerance: float = 1e-7,
         deadline: Deadline = NEVER,
     ) -> None:
         self.metric = metric
         self.power = power
-        self.tolerance = tolerance
         self.deadline = deadline
         self.tried, self.budget = 0, float("inf")
         self.centers = np.array(centers, np.int64)
@@ -100,7 +99,7 @@ class RowSearch:
         swaps = 0
         while len(candidates) and not self.deadline.over:
             slots, changes = self._evaluate(row, reach, candidates)
-            better = np.flatnonzero(changes < -self.tolerance * abs(self.cost))
+            better = np.flatnonzero(changes < -_TOLERANCE * abs(self.cost))
             if len(better) == 0:
                 break
             best = better[np.argmin(changes[better])]

@@ -84,9 +84,7 @@ class Credible:
     Some 100 draws of posterior and noise: O(n_parts) each, once; then O(n_points) a statistic.
     """
 
-    def __init__(
-        self, estimate: Estimate, *, weight_units: int = 1, shift: Shift = ROADS, seed: int = 0
-    ) -> None:
+    def __init__(self, estimate: Estimate, *, weight_units: int = 1, shift: Shift = ROADS) -> None:
         tree = estimate.tree
         self.tree: PartitionTree = tree
         self.shift = shift
@@ -95,11 +93,11 @@ class Credible:
         # each point's share of its part's demand
         self._share = estimate.spread(np.ones(tree.n_parts))
         n_draws = int(np.clip(_ENTRIES // max(tree.n_parts, 1), 64, 400))
-        self._draws = estimate.draw(n_draws, seed) / weight_units
+        self._draws = estimate.draw(n_draws) / weight_units
         value, precision = observed(tree, estimate.rounds)
         self._counts = consistent(tree.children, value, precision)[0][: tree.n_parts] / weight_units
         error = np.zeros((n_draws, len(value)))
-        coins = np.random.default_rng([seed, 1])
+        coins = np.random.default_rng([0, 1])
         for counts in estimate.rounds:
             certain = 1.0 / (2.0 * counts.scale**2)
             error[:, counts.nodes] += certain * counts.noise(n_draws, coins)

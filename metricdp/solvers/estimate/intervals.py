@@ -107,27 +107,25 @@ class Noisy:
         same._known = None
         return same
 
-    def linear(self, coefficients: Floats, level: float = LEVEL) -> tuple[float, float]:
+    def linear(self, coefficients: Floats) -> tuple[float, float]:
         """Estimate of a linear statistic, and the half-width of its interval."""
         value, draws, off = self._statistic(coefficients)
-        return value, _tail_bound(draws, 1 - level) + off
+        return value, _tail_bound(draws) + off
 
-    def number(self, coefficients: Floats, level: float = LEVEL) -> Interval:
+    def number(self, coefficients: Floats) -> Interval:
         """Interval of a linear statistic that cannot be negative, such as a number of records."""
-        value, reach = self.linear(coefficients, level)
-        return Interval(max(value, 0.0), max(value - reach, 0.0), max(value + reach, 0.0), level)
+        value, reach = self.linear(coefficients)
+        return Interval(max(value, 0.0), max(value - reach, 0.0), max(value + reach, 0.0))
 
-    def counts(self, which: slice, level: float = LEVEL) -> Interval:
+    def counts(self, which: slice) -> Interval:
         """Intervals of the counts of one release, each by itself; none is negative."""
         rows = np.eye(len(self.values))[which]
-        _, reach = self.linear(rows[0], level)  # the noise of all counts is of one distribution
+        _, reach = self.linear(rows[0])  # the noise of all counts is of one distribution
         value = np.array([self._estimate(row)[0] for row in rows])
         estimate, low, high = np.maximum([value, value - reach, value + reach], 0.0)
-        return Interval(estimate, low, high, level)
+        return Interval(estimate, low, high)
 
-    def ratio(
-        self, above: Floats, below: Floats, within: tuple[float, float], level: float = LEVEL
-    ) -> Interval:
+    def ratio(self, above: Floats, below: Floats, within: tuple[float, float]) -> Interval:
         """Interval of ``above·x / below·x``, known to lie within public bounds.
 
         The values not rejected are an interval, or all but one: on either side of the estimate the
@@ -136,16 +134,13 @@ class Noisy:
         bound as the noise allows. That happens only if the truth is rejected too, so it costs no
         coverage.
         """
-        (value_above, error_above, slack_above), (value_below, error_below, slack_below) = (
-            self._statistic(above),
-            self._statistic(below),
-        )
+        value_above, error_above, slack_above = self._statistic(above)
+        value_below, error_below, slack_below = self._statistic(below)
         low, high = within
 
         def half_width_at(t: float) -> float:
-            return _tail_bound(error_above - t * error_below, 1 - level) + (
-                slack_above + abs(t) * slack_below if t else slack_above
-            )
+            slack = slack_above + abs(t) * slack_below if t else slack_above
+            return _tail_bound(error_above - t * error_below) + slack
 
         def excess(t: float) -> float:
             """Positive if t is rejected."""
@@ -157,23 +152,20 @@ class Noisy:
         if value_below > 0 and all(excess(t) > 0 for t in (estimate, low, high)):
             reach = half_width_at(estimate) / value_below
             near = max(estimate - reach, low), min(estimate + reach, high)
-            return Interval(float(estimate), float(near[0]), float(near[1]), level)
+            return Interval(float(estimate), float(near[0]), float(near[1]))
         least = excess(estimate)
         ends = [_bracketed_root(excess, (estimate, least), (end, excess(end))) for end in within]
-        return Interval(float(estimate), float(ends[0]), float(ends[1]), level)
+        return Interval(float(estimate), float(ends[0]), float(ends[1]))
 
-    def quantile(self, q: float, bins: slice, edges: Floats, level: float = LEVEL) -> Interval:
+    def quantile(self, q: float, bins: slice, edges: Floats) -> Interval:
         """Interval of the q-quantile of what was counted in bins with these edges."""
         n = len(edges) - 1
         excess_shares = np.zeros((n, len(self.values)))
         excess_shares[:, bins] = np.tri(n) - q
-        tests = [self.linear(row, level) for row in excess_shares]
+        tests = [self.linear(row) for row in excess_shares]
         first = next((i for i, (value, reach) in enumerate(tests) if value >= -reach), n - 1)
-        last = (
-            n
-            - 1
-            - next((i for i, (value, reach) in enumerate(tests[-2::-1]) if value <= reach), n - 1)
-        )
+        above = next((i for i, (value, reach) in enumerate(tests[-2::-1]) if value <= reach), n - 1)
+        last = n - 1 - above
         low = float(edges[first])
         high = float(edges[max(last, first) + 1])
         positive = np.maximum(self.values[bins], 0.0)
@@ -181,7 +173,7 @@ class Noisy:
         if positive.any():
             cumulated = np.r_[0.0, np.cumsum(positive)]
             estimate = float(np.interp(q * cumulated[-1], cumulated, edges))
-        return Interval(min(max(estimate, low), high), low, high, level)
+        return Interval(min(max(estimate, low), high), low, high)
 
     def _statistic(self, coefficients: Floats) -> tuple[float, Floats, float]:
         """Unbiased estimate of ``coefficients·x``, draws of its noise, and other error."""
@@ -233,9 +225,9 @@ def _bracketed_root(
     return outside[0]
 
 
-def _tail_bound(draws: Floats, alpha: float) -> float:
-    """The absolute value of symmetric noise exceeds this with probability at most alpha."""
-    n = len(draws)
+def _tail_bound(draws: Floats) -> float:
+    """The absolute value of symmetric noise exceeds this with probability at most 1 - `LEVEL`."""
+    n, alpha = len(draws), 1 - LEVEL
     safe = alpha - 5 * math.sqrt(alpha * (1 - alpha) / n)
     place = min(n - 1, n - int(safe * n))
     return float(np.partition(np.abs(draws), place)[place])

@@ -12,9 +12,8 @@ from metricdp.arguments import positive
 from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.options import Length, Weights
-from metricdp.solvers.objectives.impedances import Impedance
 from metricdp.solvers.objectives.instance import WITHIN, Chosen, Floats, Instance, Positions
-from metricdp.solvers.objectives.medians import UNSERVED, chosen_by_impedance
+from metricdp.solvers.objectives.medians import UNSERVED, KMedian, chosen_by_impedance
 from metricdp.solvers.objectives.objective import Objective, steps_of
 from metricdp.solvers.objectives.service import Service
 from metricdp.solvers.objectives.sizes import Size
@@ -93,9 +92,8 @@ class Capacitated(Objective):
         """See the class's notes."""
         start = instance.start
         if start is None:
-            start = chosen_by_impedance(
-                instance, self.k, self._impedance(instance), prove=False
-            ).sites
+            impedance = KMedian(self.k, limit=self.limit).impedance(instance)
+            start = chosen_by_impedance(instance, self.k, impedance, prove=False).sites
         if instance.fits:
             return self._service(instance).choose(start)
         return self._choose_beyond_block(instance, start)
@@ -117,16 +115,7 @@ class Capacitated(Objective):
         return Service(instance, self.k, self.capacities, self.single_source, costs, self.minimum)
 
     def _limit(self, instance: Instance) -> float | None:
-        if self.limit is None:
-            return None
-        limit = steps_of(self.limit, instance.metric)
-        if limit <= 0:
-            raise InputError("limit must be positive where distances are summed, got 0")
-        return limit
-
-    def _impedance(self, instance: Instance) -> Impedance:
-        limit = self._limit(instance)
-        return Impedance() if limit is None else Impedance(1.0, 0.0, limit, UNSERVED * limit)
+        return None if self.limit is None else steps_of(self.limit, instance.metric, positive=True)
 
     def _choose_beyond_block(self, instance: Instance, sites: Positions) -> Chosen:
         """Sites with capacity for everybody, which move to the medians of their clients while that

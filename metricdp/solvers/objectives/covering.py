@@ -221,7 +221,7 @@ class SetCover(Objective):
         fewer.
         """
         limit = steps_of(self.limit, instance.metric)
-        clients = self._clients(instance)
+        clients = instance.heavier_than(self.threshold)
         distance = instance.metric.nearest_to(instance.allowed)[1][clients]
         out = int((distance > limit * (1 + WITHIN)).sum())
         if out:
@@ -237,13 +237,9 @@ class SetCover(Objective):
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """The number of sites; infinite if some demand is not covered."""
         limit = steps_of(self.limit, instance.metric)
-        distance = instance.metric.nearest_to(sites)[1][self._clients(instance)]
+        distance = instance.metric.nearest_to(sites)[1][instance.heavier_than(self.threshold)]
         covers = bool((distance <= limit * (1 + WITHIN)).all())
         return Chosen(sites, float(len(sites)) if covers else float("inf"))
-
-    def _clients(self, instance: Instance) -> Positions:
-        at = np.flatnonzero(instance.weights > self.threshold)
-        return at if len(at) else instance.demand
 
 
 def _reduce(instance: Instance, reach: csr_array, sites: Positions, bound: int) -> Positions:

@@ -129,11 +129,9 @@ class FacilityLocation(Objective):
         search.search()
         sites = places[search.best]
         if np.ptp(prices) == 0:
-            full = np.zeros(len(metric))
-            full[instance.demand] = instance.weight
             sites = kmedian.solve(
                 metric,
-                full,
+                instance.demand_weights,
                 len(sites),
                 candidates=instance.allowed,
                 opened=instance.opened,

@@ -62,6 +62,18 @@ class Instance:
         return self.weight if self.loads is None else self.loads[self.demand]
 
     @property
+    def demand_weights(self) -> Floats:
+        """`weight` at every position of the metric, shape (n_points,)."""
+        weights = np.zeros(len(self.metric))
+        weights[self.demand] = self.weight
+        return weights
+
+    def heavier_than(self, threshold: float) -> Positions:
+        """Positions of the demand points of more weight; all of them if there are none."""
+        at = np.flatnonzero(self.weights > threshold)
+        return at if len(at) else self.demand
+
+    @property
     def free(self) -> Positions:
         """Candidate places that are not required."""
         return np.setdiff1d(self.allowed, self.opened)

@@ -14,7 +14,7 @@ from metricdp.solvers import kmedian
 from metricdp.solvers.bounds import MOST_ENTRIES, certify
 from metricdp.solvers.kmedian import LARGE
 from metricdp.solvers.objectives.impedances import CostMetric, Impedance
-from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions, first_opened
+from metricdp.solvers.objectives.instance import Chosen, Instance, Positions, first_opened
 from metricdp.solvers.objectives.objective import Objective, steps_of
 from metricdp.solvers.objectives.p_center import PCenter
 
@@ -63,7 +63,7 @@ def _medians(
     left = instance.deadline.left
     return kmedian.solve(
         instance.metric if impedance.plain else CostMetric(instance.metric, impedance),
-        _weights(instance),
+        instance.demand_weights,
         k,
         power=impedance.plain or 1,
         terms=None if impedance.plain or instance.metric.network is None else impedance.terms,
@@ -166,9 +166,7 @@ class KZ(Objective):
                     f"be distinguished; PCenter is what large powers tend to"
                 )
             return Impedance(float(self.z))
-        limit = steps_of(self.limit, instance.metric)
-        if limit <= 0:
-            raise InputError("limit must be positive where distances are summed, got 0")
+        limit = steps_of(self.limit, instance.metric, positive=True)
         return Impedance(float(self.z), 0.0, limit, UNSERVED * limit ** float(self.z))
 
 
@@ -207,9 +205,3 @@ class KMeans(KZ):
     spopt: ClassVar[str] = "PMedian, squared costs"
 
     z: float = 2.0
-
-
-def _weights(instance: Instance) -> Floats:
-    weights = np.zeros(len(instance.metric))
-    weights[instance.demand] = instance.weight
-    return weights

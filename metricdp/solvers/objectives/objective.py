@@ -87,9 +87,12 @@ _CHECKED: dict[str, Callable[[Any, str], Any]] = {
 }
 
 
-def steps_of(limit: Any, metric: Metric) -> float:
+def steps_of(limit: Any, metric: Metric, *, positive: bool = False) -> float:
     """A limit in the units of a metric's distances; errors as `in_units_of`."""
-    return in_units_of(metric, limit, "limit")
+    steps = in_units_of(metric, limit, "limit")
+    if positive and steps <= 0:
+        raise InputError("limit must be positive where distances are summed, got 0")
+    return steps
 
 
 def per_site(values: Any, instance: Instance, name: str) -> Floats:

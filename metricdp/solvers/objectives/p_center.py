@@ -97,12 +97,12 @@ class PCenter(Objective):
         return self._with_capacities(instance).choose(start, free.bound or 0.0)
 
     def _with_capacities(self, instance: Instance) -> FullCenters:
-        clients = self._clients(instance)
+        clients = instance.heavier_than(self.threshold)
         return FullCenters(instance, clients, self.k, self.capacities, self.single_source)
 
     def _uncapacitated(self, instance: Instance) -> Chosen:
         search_type = WideSearch if len(instance.allowed) > _LARGE else Search
-        search = search_type(instance, self._clients(instance), self.k)
+        search = search_type(instance, instance.heavier_than(self.threshold), self.k)
         search.run()
         return Chosen(first_opened(instance, search.best), search.upper, search.lower)
 
@@ -111,11 +111,7 @@ class PCenter(Objective):
         if self.capacities is not None:
             return self._with_capacities(instance).judge(sites)
         distance = instance.metric.nearest_to(sites)[1]
-        return Chosen(sites, float(distance[self._clients(instance)].max()))
-
-    def _clients(self, instance: Instance) -> Positions:
-        at = np.flatnonzero(instance.weights > self.threshold)
-        return at if len(at) else instance.demand
+        return Chosen(sites, float(distance[instance.heavier_than(self.threshold)].max()))
 
 
 class Search(CenterSearch):

@@ -67,11 +67,10 @@ class Service:
         sizes = self.capacities
         return sizes if isinstance(sizes, tuple) and sizes and isinstance(sizes[0], Size) else ()
 
-    def capacity(self, places: Positions, sizes: Positions | None = None) -> Floats:
-        """Largest load of each place in its size; by default of every size in turn."""
+    def capacity(self, places: Positions) -> Floats:
+        """Largest load of each place, in every size in turn."""
         if self.sizes:
-            each = np.array([size.capacity for size in self.sizes])
-            return np.repeat(each, len(places)) if sizes is None else each[sizes]
+            return np.repeat([size.capacity for size in self.sizes], len(places))
         instance = self.instance
         known = Instance(instance.metric, instance.weights, places)
         return per_site(self.capacities, known, "capacities")
