@@ -19,7 +19,7 @@ _OF_LEDGERS = ("dataset", "purpose", "who", "renews", "expires", "anchor")
 
 
 def check_options(args: Namespace) -> None:
-    """Refuse options of ledgers without a ledger, and contribution bounds without users."""
+    """Refuse options of ledgers without one, and contribution bounds without users."""
     shared = getattr(args, "weighting", None) == "share"
     bounded = args.max_contributions is not None
     if bounded and args.user is None:
@@ -31,11 +31,16 @@ def check_options(args: Namespace) -> None:
     if shared and (args.user is None or bounded):
         needs = "it needs --user COLUMN, and no --max-contributions"
         raise UsageError(f"--weighting share uses all records of each user: {needs}")
+    check_of_ledgers(args)
+    _take_over_bound(args)
+
+
+def check_of_ledgers(args: Namespace) -> None:
+    """Refuse options of ledgers without a ledger."""
     budgets, facts = given(args, ("epsilon_budget", "delta_budget")), given(args, _OF_LEDGERS)
     if args.ledger is None and budgets + facts:
         is_ = f"{budgets[0]} is the budget of" if budgets else f"{facts[0]} is about"
         raise UsageError(f"{is_} a ledger: give --ledger FILE too")
-    _take_over_bound(args)
 
 
 def _take_over_bound(args: Namespace) -> None:

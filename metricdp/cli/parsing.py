@@ -347,18 +347,26 @@ def check_unit(args: argparse.Namespace, users: bool, what: str) -> None:
         raise UsageError(f"this {what} protects records: leave --user out")
 
 
-_ARGUMENT = r"\b([a-z_]+)=(?:True\b|'([\w-]+)'|(?![\w'\"(\[{=<>./-]))"
+_ARGUMENT = r"\b([a-z_]+)=(?:True\b|'([^'=]*)'|(?![\w'\"(\[{=<>./-]))"
 _ARGUMENTS, _OPTIONS = (
     f"{one}(?:(?:, | and | or ){one})*" for one in (_ARGUMENT.replace("(", "(?:", 1), r"--[\w-]+")
 )
+_NAME = r"(?<![\w/.'\"-])([a-z]+(?:_[a-z]+)+)(?![\w/.='\"-])"
 _CALLED = {"sites": "source", "clients": "target", "cost": "weight", "column": "demand-column"}
-_CALLED |= {"journal": "ledger", "costs": "opening-costs", "capacities": "capacity"}
+_CALLED |= {
+    "limits": "bands",
+    "peers": "peer",
+    "journal": "ledger",
+    "costs": "opening-costs",
+    "capacities": "capacity",
+}
 """Options whose names differ from the library's arguments."""
 
 
 def in_options(message: str, known: Iterable[str]) -> str:
     """A message of the library in which options stand for arguments: ``--weight`` for ``weight=``
-    and for ``weight=, --weight``. `known`: names of the command's options.
+    and for ``weight=, --weight``, ``--max-snap`` for ``max_snap``. `known`: names of the command's
+    options.
     """
     for both in (rf"{_ARGUMENTS}[,;] ({_OPTIONS})", rf"{_ARGUMENTS} \(({_OPTIONS})\)"):
         message = re.sub(both, lambda found: found[found.lastindex or 0], message)
@@ -366,10 +374,10 @@ def in_options(message: str, known: Iterable[str]) -> str:
 
     def named(found: re.Match[str]) -> str:
         name = _CALLED.get(found[1], found[1].replace("_", "-"))
-        value = f" {found[2]}" if found[2] else ""
+        value = f" {found[2]}" if found.re.groups > 1 and found[2] else ""
         return f"--{name}{value}" if name.replace("-", "_") in known else found[0]
 
-    return re.sub(_ARGUMENT, named, message)
+    return re.sub(_NAME, named, re.sub(_ARGUMENT, named, message))
 
 
 _PAGES = ("map", "html", "output")

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import metricdp as mdp
 from metricdp.cli import inputs, objectives, sites, streams, tables
+from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import note, say
 from metricdp.methods.remarks import percent
 from metricdp.running.planning import EPSILONS, checked_epsilons
@@ -17,6 +18,8 @@ from metricdp.running.target import LADDER, checked_target
 def run(args: Namespace) -> None:
     """Check, read the graph, simulate, write."""
     if args.target is not None and args.target.lstrip(".")[:1].isdigit():  # else a column
+        if args.goal is not None:
+            raise UsageError("--goal and --target with a number say the same: give one")
         args.goal, args.target = args.target, None
     if args.goal is not None:
         checked_target(args.goal)

@@ -17,6 +17,7 @@ from metricdp.running.stream_file import public_facts, stream_contents
 
 def run_init(args: Namespace) -> None:
     """Begin a stream: check, charge, write the state."""
+    budget.check_of_ledgers(args)
     begun = Path(args.state).exists()
     if begun:
         say(f"{args.state} exists already: it is gone on from, and not charged again")

@@ -69,6 +69,8 @@ VARIED = {
         "unknown command": ("clutser roads.csv -k 2", "invalid choice: 'clutser'"),
         # options without effect
         "plan in JSON": ("plan r.csv -k 2 --records 9 --output x.json", "must end in .html"),
+        "a goal twice": ("plan r.csv -k 2 --records 9 --goal 3% --target 4%", "give one"),
+        "ledger of a stream": ("stream init s r.csv --epsilon 1 --renews yearly", "give --ledger"),
         "page in JSON": ("explore r.csv -k 2 --demand d --output x.json", "must end in .html"),
         "graph facts alone": ("decode --parameters p --nodes n.csv", "give GRAPH too"),
         "stream facts alone": ("stream show s --nodes n.csv", "--nodes is about a graph"),
@@ -95,6 +97,10 @@ VARIED = {
     TWO: {
         "an option's end": ("--column x", "mean --demand-column? (see metricdp cluster --help)"),
         "a slip": ("--epsilom 1", "did you mean --epsilon?"),
+        "an argument's name": (
+            "--demand homes.csv --epsilon 1 --max-snap 9",
+            "crs, --max-snap and",
+        ),
         "title without a page": ("--title T", "--title is of a page, and none is written"),
         "credit without a page": ("--attribution A --output x.json", "--attribution is of a page"),
         "layer of a table": ("--layer x", "no layers; leave --layer out"),

@@ -97,7 +97,7 @@ def test_refused_calls_leave_everything_as_it_was(here, capsys):
         ((*asked, "--key", "no.key"), "join makes one"),
         ((*asked, *key, "--user", "vertex"), "protects records"),
         ((*asked, *key, "--epsilon-budget", "3"), "--ledger"),
-        ((*asked, *key, "--peer", "north.card", "--ledger", "n.ledger"), "peers"),
+        ((*asked, *key, "--peer", "north.card", "--ledger", "n.ledger"), "cards in --peer"),
         ((*asked[:2], "other.csv", *asked[3:], *key, "--ledger", "n.ledger"), "another universe"),
         (("answer", "north.card", *asked[2:], *key), "invitation"),
         ((*asked[:-1], "north.key", *key), "same file"),

@@ -103,7 +103,10 @@ def test_exact_goes_with_public_weights(world, capsys):
     assert ran.status == 0 and "proven optimal" in ran.err
     assert sorted(json.loads(ran.out)["centers"]) == [100, 124]
     assert json.loads(ran.out)["certificate"]["gap"] == 0
-    assert json.loads(run(capsys, *call).out)["value"] > 0
+    plain = run(capsys, *call)
+    assert json.loads(plain.out)["value"] > 0 and "for the given weights" in plain.err
+    (world / "w.csv").write_text("vertex,weight\n100,0\n")
+    assert "for weights of 1," in works(capsys, *call).err
 
 
 @cases(
@@ -114,7 +117,8 @@ def test_exact_goes_with_public_weights(world, capsys):
     ("-k 2 --objective set-cover --limit 9", "-k is of no use"),
     ("-k 2 --z 3", "--z is of no use"),
     ("-k 2 --objective max-coverage --limit 2parsecs", "limit must be a number"),
-    ("-k 2 --limit 300s", "are measured in m"),
+    ("-k 2 --limit 300s", "error: --limit 300s: distances of roads.csv are measured in m"),
+    ("-k 2 --objective equity --aversion 2 --kappa 1", "kappa is in place of aversion"),
     ("-k 2 --objective capacitated --capacity x.csv", "x.csv"),
     ("-k 2 --objective capacitated --capacity 0.1", "below the demand"),
     ("-k 2 --objective capacitated --capacity 4:1:x", "must be sizes such as"),
@@ -124,7 +128,7 @@ def test_exact_goes_with_public_weights(world, capsys):
     ("-k 2 --weights w.csv --demand homes.csv --epsilon 1", "--weights is public demand"),
     ("-k 2 --demand homes.csv --epsilon 1 --limit 300s", "are measured in m"),
     ("-k 2 --weights none.csv", "none.csv: has no rows"),
-    ("-k 2 --objective p-center --single-source", "single_source needs capacities"),
+    ("-k 2 --objective p-center --single-source", "--single-source needs capacities"),
     ("-k 2 --demand homes.csv --epsilon 1 --start two.csv --limit 9 -k 3", "start must name k"),
     ("--demand homes.csv --epsilon 1 --objective nested --ks 1,2 --start two.csv", "stages are"),
     ("-k 2 --demand homes.csv --epsilon 1 --bands 2,1", "growing positive distances"),

@@ -90,7 +90,7 @@ def test_what_scenarios_cannot_do_is_said():
     again = mdp.GraphMetric(nx.path_graph(5), weight=None)
     cases = [
         (([metric, again], o.KMedian(1)), {"loads": [1] * 10}, "the same universe"),
-        (([metric] * 2, o.PCenter(1)), {}, "several scenarios are for"),
+        (([metric] * 2, o.PCenter(1)), {}, "k-means, kz and max-coverage; got p-center"),
         (([metric, other], o.KMedian(1)), {}, "the same sites"),
         (([metric] * 2, o.KMedian(1)), {"scenarios": "median"}, "scenarios must be"),
         (([metric] * 2, o.KMedian(1)), {"scenarios": [1]}, "scenarios must be"),

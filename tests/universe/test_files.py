@@ -34,6 +34,7 @@ METIS_PLAIN = "% a triangle and a tail\n4 4\n2 3\n1 3\n1 2 4\n3\n"
         "c note\np sp 3 5\na 1 2 4\na 2 1 4\na 2 3 0\na 3 2 0\na 1 2 4\n",
         {(1, 2): 4, (2, 3): 0},
     ),
+    ("a.gr", " c\n p sp  2 2\n a 1 2 4\n  a 2 1 4\n", {(1, 2): 4}),
     ("a.gr.gz", "p sp 2 2\na 1 2 4.5\na 2 1 4.5\n", {(1, 2): 4.5}),
     ("a.bin", "c\np sp 2 2\na 1 2 4\na 2 1 4\n", {(1, 2): 4}),  # told by its content
     ("a.graph", METIS_PLAIN, {(1, 2): 1, (1, 3): 1, (2, 3): 1, (3, 4): 1}),

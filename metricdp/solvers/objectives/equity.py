@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from metricdp.arguments import positive
+from metricdp.errors import InputError
 from metricdp.solvers.objectives.impedances import Impedance
 from metricdp.solvers.objectives.instance import Chosen, Instance, Positions
 from metricdp.solvers.objectives.medians import chosen_by_impedance
@@ -72,6 +73,8 @@ class Equity(Objective):
         positive(self.aversion, "aversion")
         if self.kappa is not None:
             positive(self.kappa, "kappa")
+            if self.aversion != 1.0:
+                raise InputError("kappa is in place of aversion: give one of them")
 
     def choose(self, instance: Instance) -> Chosen:
         """k-median of the transformed distances."""

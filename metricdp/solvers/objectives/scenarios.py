@@ -313,8 +313,8 @@ def check_additive(objective: Objective) -> None:
     """Several scenarios need an objective that is a sum over demand."""
     if type(objective) is not MaxCoverage and not isinstance(objective, KZ):
         raise InputError(
-            f"several scenarios are for KMedian, KMeans, KZ and MaxCoverage; got "
-            f"{type(objective).__name__}"
+            f"several scenarios are for k-median, k-means, kz and max-coverage; got "
+            f"{objective.name}"
         )
     if getattr(objective, "capacities", None) is not None:
         raise InputError("several scenarios cannot have capacities")

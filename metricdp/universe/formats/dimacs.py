@@ -19,7 +19,7 @@ from metricdp.universe.text import check_promise, numeric_rows, vertex_positions
 def read_dimacs(file: File, columns: Columns) -> EdgeData:
     """Parse a ``.gr`` file, about 2·10^6 arcs a second; ids are 1..n."""
     path, lines = file.path, file.text.split("\n")
-    problem = next((i for i, line in enumerate(lines) if line.startswith("p")), None)
+    problem = next((i for i, line in enumerate(lines) if line.lstrip().startswith("p")), None)
     words = [] if problem is None else lines[problem].split()
     promised = whole_numbers(words[2:]) if len(words) == 4 and words[1] == "sp" else []
     if not promised:
