@@ -186,7 +186,9 @@ class KMedoids(Clusterer):
         )
         where = {int(position): i for i, position in reversed(list(enumerate(at)))}
         medoids = np.array([where[int(position)] for position in found.centers], np.int64)
-        medoids = medoids[_order(rows, medoids)]
+        # of points lexicographic, independent of the rows' order
+        order = np.argsort(medoids) if rows is None else np.lexsort(rows[medoids].T[::-1])
+        medoids = medoids[order]
         label, distance = universe.nearest_to(at[medoids])
         self.medoid_indices_ = medoids
         self.cluster_centers_: Any = None if rows is None else rows[medoids]
@@ -262,8 +264,3 @@ class KMedoids(Clusterer):
         tags.input_tags.pairwise = self.metric == PRECOMPUTED
         tags.input_tags.positive_only = tags.input_tags.pairwise
         return tags
-
-
-def _order(rows: Floats | None, medoids: Ints) -> Ints:
-    """The order of the medoids: for points lexicographic, independent of the rows' order."""
-    return np.argsort(medoids) if rows is None else np.lexsort(rows[medoids].T[::-1])

@@ -235,11 +235,6 @@ def _positive(number: float) -> bool:
     return 0 < number < math.inf
 
 
-def share(text: str) -> float:
-    """A number from 0 to 1."""
-    return _number(text, "a number from 0 to 1", lambda number: 0 <= number <= 1)
-
-
 def at_least_0(text: str) -> float:
     """A finite number that is not negative."""
     return _number(text, "a number of at least 0", lambda number: 0 <= number < math.inf)

@@ -146,7 +146,8 @@ def solve(
     # With no choice left no search is needed.
     if k in (len(allowed), len(fixed)):
         everything = opened_first(fixed, allowed)[:k]
-        return Found(everything, _cost(metric, weights, everything, power))
+        cost = float(weights @ metric.nearest_to(everything)[1] ** power)
+        return Found(everything, cost)
     rough = starts is not None and len(metric) > LARGE and terms is None
     problem = _Problem(
         metric,
@@ -243,10 +244,6 @@ def costs_between(metric: Metric, sources: Ints, targets: Ints, power: int) -> S
     return block if power == 1 else block**power
 
 
-def _cost(metric: Metric, weights: Floats, centers: Ints, power: int) -> float:
-    return float(weights @ metric.nearest_to(centers)[1] ** power)
-
-
 def _cell_weights(label: Ints, weights: Floats, m: int) -> Floats:
     """Sum of the weights in each of m cells."""
     return np.bincount(label, weights, m).astype(np.float64)
@@ -303,17 +300,11 @@ def _solve_on_sample(
 
 
 def _sample_candidates(problem: _Problem, m: int, weight: Floats) -> Ints:
-    """`sampled` candidates of a problem."""
-    return sampled(problem.metric, problem.allowed, problem.opened, m, weight, problem.rng)
-
-
-def sampled(
-    metric: Metric, allowed: Ints, opened: Ints, m: int, weight: Floats, rng: np.random.Generator
-) -> Ints:
     """m positions: required ones, then candidates drawn by k-median++, then any others."""
+    allowed, opened = problem.allowed, problem.opened
     inside = np.zeros(len(weight))
     inside[allowed] = weight[allowed]
-    drawn = metric.seed_centers(m, inside, rng)[0]
+    drawn = problem.metric.seed_centers(m, inside, problem.rng)[0]
     # Once no weight is left, seeding also draws places that are no candidates.
     drawn = drawn[np.isin(drawn, allowed) & ~np.isin(drawn, opened)]
     drawn = np.r_[opened, drawn][:m]

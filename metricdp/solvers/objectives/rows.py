@@ -4,7 +4,6 @@ graphs, rows of distances elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -39,10 +38,6 @@ class ReachLists:
     def entries(self) -> int:
         """Pairs of client and site in memory."""
         return sum(len(sites) for sites, _ in self._lists)
-
-    def __iter__(self) -> Iterator[tuple[Positions, Floats]]:
-        """The lists in the order of `numbers`."""
-        return iter(self._lists)
 
     def __getitem__(self, j: int) -> tuple[Positions, Floats]:
         """Indices into the allowed sites, and costs of serving the j-th listed client from them."""

@@ -83,15 +83,6 @@ class CombinedMetric(RowMetric):
         found = [metric.nearest_to(centers) for metric in self.metrics]
         return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
 
-    def seed_centers(
-        self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
-    ) -> tuple[Ints, Ints, Floats]:
-        """Seeds of the universe of largest weight."""
-        own = np.split(weights, self._first[1:-1])
-        i = int(np.argmax([part.sum() for part in own]))
-        centers = self.metrics[i].seed_centers(k, own[i], rng, power)[0]
-        return centers, *self.nearest_to(centers)
-
     def diameter_bound(self) -> float:
         """The largest of all universes."""
         return max(metric.diameter_bound() for metric in self.metrics)
