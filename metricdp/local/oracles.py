@@ -219,20 +219,18 @@ def oracle_of(randomizer: Randomizer) -> Any:
 
 
 @lru_cache(maxsize=256)
-def best_frequency_randomizer(
-    epsilon: Fraction, domain: int, most_bytes: int = MOST_BYTES
-) -> FrequencyRandomizer:
-    """The frequency randomizer of least variance for rare values, with at most `most_bytes`."""
+def best_frequency_randomizer(epsilon: Fraction, domain: int) -> FrequencyRandomizer:
+    """The frequency randomizer of least variance for rare values, with at most `MOST_BYTES`."""
     bits = max(1, (domain - 1).bit_length())
     candidates: list[FrequencyRandomizer] = [KRR(epsilon, domain)]
     candidates += [
         LocalHashing(epsilon, domain, b) for b in range(1, min(bits, _MOST_LOG_BUCKETS) + 1)
     ]
-    if domain <= 8 * most_bytes:
+    if domain <= 8 * MOST_BYTES:
         middle = domain / (1 + float(np.exp(float(epsilon))))
         sizes = {min(max(1, round(middle) + step), domain - 1) for step in (-1, 0, 1)}
         candidates += [SubsetSelection(epsilon, domain, size) for size in sorted(sizes)]
-    fitting = [c for c in candidates if c.n_bytes <= most_bytes]
+    fitting = [c for c in candidates if c.n_bytes <= MOST_BYTES]
     return min(fitting, key=lambda c: _ORACLES[type(c)](c).variance)
 
 
