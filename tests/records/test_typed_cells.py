@@ -57,6 +57,28 @@ def test_files_of_one_folder_have_the_types_that_they_declare(tmp_path, first, s
     assert n_users(str(tmp_path / "?.parquet")) == len(first) + len(second)
 
 
+@cases(
+    ("first", "second"),
+    (pa.array([7, 8]), pa.array(["007", "7"])),
+    (pa.array([True]), pa.array([2, 3])),
+    (pa.array([0.5], pa.float32()), pa.array([0.1, 0.1 + 1e-12])),
+    ids=lambda cells: str(cells.type),
+)
+def test_data_sets_that_cast_a_file_are_refused(tmp_path, first, second):
+    """Of the data set's type, two cells of the second file were one user."""
+    pads = pytest.importorskip("pyarrow.dataset")
+    data = pads.dataset(folder_of(tmp_path, first, second))
+    for source in (data, data.filter(pads.field("v") == "7"), pads.dataset([data])):
+        refuses("another type in one of its files", n_users, source)
+    assert n_users(pads.dataset(folder_of(tmp_path, second, second[:0]))) == 2
+
+
+def test_data_sets_of_text_files_are_refused(tmp_path):
+    pads = pytest.importorskip("pyarrow.dataset")
+    (tmp_path / "a.csv").write_text("v,u\n7,007\n7,7\n")
+    refuses("inferred", n_users, pads.dataset(tmp_path / "a.csv", format="csv"))
+
+
 def test_ids_of_one_folder_are_those_of_each_file(tmp_path):
     for i, cells in enumerate(([7, 7], ["007"], ["7.0"])):
         pq.write_table(pa.table({"vertex": cells}), tmp_path / f"{i}.parquet")

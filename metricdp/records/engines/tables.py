@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -136,13 +137,30 @@ class ArrowData(LocalFrame):
 
     @classmethod
     def of(cls, table: Any) -> Frame:
-        """A frame with the columns of the schema."""
-        return cls(table, list(table.schema.names))
+        """A frame with the columns of the schema; those that Arrow would cast are refused."""
+        held = (field for kinds in _stored(table) for field in kinds)
+        known = {field.name: field.type for field in table.schema}
+        cast = [field.name for field in held if field.type != known.get(field.name, field.type)]
+        return cls(table, list(table.schema.names), None, dict.fromkeys(cast, _CAST))
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches."""
         chosen = list(dict.fromkeys(names))
         yield from self.native.to_batches(columns=chosen, batch_size=VALUES // len(names))
+
+
+_CAST = "has another type in one of its files, and casts make one user of two: give their path"
+
+
+def _stored(data: Any) -> Generator[Any, None, None]:
+    """The schemas that the files of an Arrow data set declare."""
+    for child in getattr(data, "children", ()):
+        yield from _stored(child)
+    if type(getattr(data, "format", None)).__name__ in ("CsvFileFormat", "JsonFileFormat"):
+        raise InputError("types of text files are inferred from their rows: give their path")
+    for file in getattr(data, "files", ()):
+        with suppress(OSError, ValueError):  # what Arrow says may quote a row
+            yield data.format.inspect(file, data.filesystem)
 
 
 class Relation(LocalFrame):
