@@ -106,7 +106,10 @@ def test_columns_of_arrow():
         refuses("a user is missing", names_of, missing)
 
 
-@cases("cell", None, "", "\t", float("nan"), 2.0**53, b"\xff", "a\0", "\ud800", [1], Odd(1), {})
+UNREAD = (None, "", "\t", float("nan"), 2.0**53, 2**1200, b"\xff", "a\0", "\ud800", [1], Odd(1), {})
+
+
+@cases("cell", *UNREAD, ids=range(len(UNREAD)))
 @pytest.mark.parametrize("others", [["a"], []], ids=["one of two", "alone"])
 def test_what_cannot_be_distinguished_is_missing(cell, others):
     refuses("a user is missing", names_of, [*others, cell])

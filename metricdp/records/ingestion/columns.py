@@ -219,7 +219,7 @@ def _nested(rows: list[Any]) -> NDArray[Any]:
     return array
 
 
-_TEXT_ONLY = (str, bytes, float, timedelta, np.timedelta64, np.datetime64, date, time, Decimal)
+_TEXT_ONLY = (str, bytes, int, float, Decimal, date, time, timedelta, np.timedelta64, np.datetime64)
 """Types of cells that name a user by their text only, as in a file."""
 
 
