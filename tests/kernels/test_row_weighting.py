@@ -49,9 +49,16 @@ def test_covers_are_found_where_there_are_any(rows, columns, k, share, seed):
     k = min(k, columns)
     possible = any(matrix[:, list(c)].any(axis=1).all() for c in combinations(range(columns), k))
     chosen = np.arange(k)
-    found, used = cover_rows(_lists(matrix.T), _lists(matrix), chosen, 20_000, seed)
+    found, used = cover_rows(_lists(matrix.T), _lists(matrix), chosen, 20_000, 10**9, seed)
     assert found == possible
     assert len(set(chosen.tolist())) == k
     if found:
         assert matrix[:, chosen].any(axis=1).all()
         assert used < 20_000
+
+
+def test_the_search_ends_by_its_updates_too():
+    """One column cannot cover rows of which each column lacks one; a step updates nearly all."""
+    lists = _lists(~np.eye(200, dtype=bool))
+    found, used = cover_rows(lists, lists, np.zeros(1, np.int64), 20_000, 1_000_000, 0)
+    assert not found and 5 <= used <= 50

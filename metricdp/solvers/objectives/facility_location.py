@@ -27,8 +27,10 @@ from metricdp.solvers.stopping import Deadline
 _STARTS = 12
 _START_ENTRIES = 40_000_000
 """Random starts; fewer on large blocks."""
-_COVER_STEPS, _COVER_WORK = 100_000, 5_000_000
-"""Steps of the set-cover search for one site fewer, and the clients whose counts it updates."""
+_COVER_LIMITS = 100_000, 200_000_000
+"""Most steps of the set-cover search for one site fewer, and most updates of its scores: half a
+second where a site covers most clients, of which 100 with ten sites each reach neither.
+"""
 _STEPS, _PATIENCE = 1200, 25
 _WIDE_GAP, _SMALL_GAP = 0.05, 0.01
 """From this gap on branch and bound comes before HiGHS, which seldom closes it; smaller ones than
@@ -221,8 +223,7 @@ class OpeningSearch:
         columns = csr_array(near[np.ix_(free, others)])
         rows = csr_array(columns.T.tocsr())
         pair = [(x.indptr.astype(np.int64), x.indices.astype(np.int64)) for x in (columns, rows)]
-        steps = int(min(_COVER_STEPS, _COVER_WORK * len(free) / max(columns.nnz, 1)))
-        if cover_rows(*pair, chosen, steps, int(self.rng.integers(2**32)))[0]:
+        if cover_rows(*pair, chosen, *_COVER_LIMITS, int(self.rng.integers(2**32)))[0]:
             is_open = np.zeros(len(self.prices), bool)
             is_open[free[chosen]] = True
             self._descend(is_open)

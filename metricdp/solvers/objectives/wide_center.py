@@ -33,7 +33,7 @@ the best.
 """
 _SAMPLE = 16_000
 """Sites among which those of the local search and of the linear program are chosen."""
-_STEPS, _MOVES = 30_000, 3
+_COVER_LIMITS, _MOVES = (30_000, 2_000_000_000), 3
 _LISTED_A_ROUND, _LISTED_APART = 1, 0.1
 """Demand points listed in a round, for each of k, and their distance from each other, in radii."""
 _STEP = 0.02
@@ -261,7 +261,7 @@ class WideSearch(CenterSearch):
                 (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64))
                 for matrix in (columns, rows)
             ]
-            found, _ = cover_rows(*pair, chosen, _STEPS, int(self._rng.integers(2**32)))
+            found, _ = cover_rows(*pair, chosen, *_COVER_LIMITS, int(self._rng.integers(2**32)))
             if not found:
                 return None
         return self._filled(instance.allowed[self._sample[slots[chosen]]])
