@@ -87,8 +87,10 @@ def _from_arrow(cells: Any) -> Column:
     kind = cells.type
     texts = (pa.string(), pa.large_string(), pa.string_view())
     if (kind in texts or pa.types.is_temporal(kind)) and not _is_sound(cells):  # cell by cell
-        each = [cells.slice(i, 1) for i in range(len(cells))]
-        return [c for one in each for c in (listed(_from_arrow(one)) if _is_sound(one) else [None])]
+        if len(cells) == 1:
+            return [None]
+        each = (_from_arrow(cells.slice(i, 1)) for i in range(len(cells)))
+        return [cell for one in each for cell in listed(one)]
     if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and cells.null_count == 0:
         return cells.to_numpy(zero_copy_only=False)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):

@@ -100,11 +100,11 @@ def _accuracy(shown: Shown) -> str:
 def _price(shown: Shown) -> str:
     if shown.receipt is None:
         return receipt_html(None, "public")
+    if len(shown.levels) == 1:
+        return price_html(shown.receipt)
     parts = " + ".join(f"{float(level.epsilon):g}" for level in shown.levels)
     total = float(shown.receipt.epsilon)
     loss = f", and δ = {float(shown.receipt.delta):g}" if shown.receipt.delta else ""
-    if len(shown.levels) == 1:
-        return price_html(shown.receipt)
     return (
         '<section class="receipt" id="charged"><h2>Shown together, charged together</h2>'
         f"<p>This page shows all {len(shown.levels)} levels. Whoever sees it has seen all of them, "

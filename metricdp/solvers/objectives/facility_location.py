@@ -29,7 +29,8 @@ _START_ENTRIES = 40_000_000
 """Random starts; fewer on large blocks."""
 _COVER_LIMITS = 100_000, 200_000_000
 """Most steps of the set-cover search for one site fewer, and most updates of its scores: half a
-second where a site covers most clients, of which 100 with ten sites each reach neither.
+second. The steps end it where sites cover few clients (100 sites, ten each), the updates where they
+cover most.
 """
 _STEPS, _PATIENCE = 1200, 25
 _WIDE_GAP, _SMALL_GAP = 0.05, 0.01

@@ -34,6 +34,9 @@ the best.
 _SAMPLE = 16_000
 """Sites among which those of the local search and of the linear program are chosen."""
 _COVER_LIMITS, _MOVES = (30_000, 2_000_000_000), 3
+"""Most steps of a set-cover search and most updates of its scores, some 4 s; rounds in
+which sites move to the center of their demand.
+"""
 _LISTED_A_ROUND, _LISTED_APART = 1, 0.1
 """Demand points listed in a round, for each of k, and their distance from each other, in radii."""
 _STEP = 0.02
