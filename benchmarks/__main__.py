@@ -39,6 +39,8 @@ def parser() -> parsing.Parser:
         suite = import_module(f"benchmarks.{name}").register(suites)
         declared.add(suite, OPTIONS)
         suite.set_defaults(run=lambda args: bench.run(args, args.measure))
+    for name in scripts():  # run by `main`: here so that a wrong name is answered with all names
+        suites.add_parser(name)
     return whole
 
 

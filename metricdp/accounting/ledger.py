@@ -200,6 +200,9 @@ class Ledger(Budget):
         self._dataset = dataset_name(dataset)
         self._said = str(purpose), str(who)
         self._policy = Policy.of(renews, expires)
+        new = journal is None or not Path(journal).is_file() or stated_budget(journal) is None
+        if new and self._policy.expired(today()):
+            raise InputError("expires is in the past: the ledger would pay for nothing")
         header = dict(zip(BUDGET, (str(self._epsilon), str(self._delta), neighboring)))
         header |= self._policy.facts() | self._facts()
         self._journal = Notes(header) if journal is None else self._opened(journal, header, anchor)

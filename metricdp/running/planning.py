@@ -277,7 +277,7 @@ class Plan:
         """
         typical = "mean distance" if self.objective == "k-median" else "rms distance"
         shapes = (shape.name for shape in self.shapes)
-        head = ("epsilon", "median", "9 in 10 below", "range", *shapes, typical)
+        head = ("epsilon", "median", "9 in 10 below", "medians by shape", *shapes, typical)
         columns = [(f"{float(e):g}", i) for i, e in enumerate(self.epsilons)] + [("no data", None)]
         return [head, *((name, *self._cells(i)) for name, i in columns)]
 
@@ -367,8 +367,7 @@ class Plan:
             f"Cost of private centers beyond that of the best known, mostly found without noise "
             f"(k = {self.k:,}, {self.objective}, "
             f"method {self.method}, {self.neighboring} neighbors), over {runs} runs an epsilon on "
-            f"{records}{users}: {shapes}; range: the medians of the easiest and the hardest of "
-            f"these. "
+            f"{records}{users}: {shapes}; medians by shape: of the easiest and the hardest of these. "
             "Made up: nothing private took part. Real demand may lie otherwise, and with fewer "
             "records the excess is larger. "
             '"no data": centers of the public universe itself.'

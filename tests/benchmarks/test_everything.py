@@ -38,3 +38,8 @@ def test_a_run_writes_the_report_and_names_what_is_left_out(here, monkeypatch, c
     assert re.search(r"<h2>Boxes</h2>.*uniform", page, re.S)
     assert "## Points" in Path("out/report.md").read_text("utf-8")
     assert list(Path("out").glob("figures-*/*.png"))
+
+
+def test_a_wrong_name_is_answered_with_all_names(capsys):
+    ran = measure(capsys, "medoid")
+    assert ran.status == 2 and "'pmed'" in ran.err and "did you mean medoids?" in ran.err

@@ -141,6 +141,7 @@ def test_create_makes_a_ledger_that_calls_spend_from(world, capsys):
     ("create new.ledger --epsilon -1", "epsilon must be"),
     ("create new.ledger --epsilon 1 --json", "--json is of no use with metricdp ledger create"),
     ("create new.ledger --epsilon 1 --expires soon", "soon"),
+    ("create new.ledger --epsilon 1 --expires 2020-01-01", "expires is in the past"),
     ("show new.ledger --epsilon 1", "--epsilon is of no use with metricdp ledger show"),
     ("creat new.ledger --epsilon 1", "did you mean create?"),
 )

@@ -205,7 +205,7 @@ def test_the_range_is_that_of_the_easiest_and_the_hardest_shape(reported):
     medians = [reported.forecast(0, j).median for j, _ in enumerate(reported.shapes)]
     assert (low, high) == (min(medians), max(medians))
     assert reported.to_dict()["levels"][0]["range"] == [low, high]
-    assert reported.rows()[0][3] == "range" and percent(high) in reported.rows()[1][3]
+    assert reported.rows()[0][3] == "medians by shape" and percent(high) in reported.rows()[1][3]
 
 
 def test_what_epsilon_buys_is_said_where_a_sentence_says_it():
