@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
 
 from metricdp.arguments import count
 from metricdp.arrays import Floats, Ints
@@ -23,7 +24,7 @@ try:
         ClusterMixin,
         TransformerMixin,
     )
-    from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
+    from sklearn.metrics import pairwise_distances
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError:
@@ -59,10 +60,14 @@ class _Asked(RowMetric):
         if isinstance(self._metric, str):  # cosines of zero vectors, and rounding errors
             found[sources[:, None] == at] = 0.0
             np.maximum(found, 0.0, out=found)
-        if not ((found >= 0.0) & (found < np.inf)).all():
-            needs = "distances must be finite numbers, none negative"
-            raise InputError(f"{needs}; those of {self._metric} are not")
-        return found
+        return _distances(found, self._metric)
+
+
+def _distances(found: Floats, metric: Any) -> Floats:
+    if not ((found >= 0.0) & (found < np.inf)).all():
+        needs = "distances must be finite numbers, none negative"
+        raise InputError(f"{needs}; those of {metric} are not")
+    return found
 
 
 class _Matrix(RowMetric):
@@ -182,7 +187,7 @@ class KMedoids(Clusterer):
             seed=self._seed(),
             starts=_STARTS[len(universe) * len(allowed) > WHOLE_BLOCK],
             time_limit=checked_time_limit(self.time_limit),
-            first=self._first(at, k),
+            first=self._first(at, k, total),
         )
         where = {int(position): i for i, position in reversed(list(enumerate(at)))}
         medoids = np.array([where[int(position)] for position in found.centers], np.int64)
@@ -215,29 +220,27 @@ class KMedoids(Clusterer):
             return rows, KNOWN[self.metric](rows), every
         return rows, _Asked(rows, self.metric), every
 
-    def _first(self, at: Ints, k: int) -> Ints | None:
+    def _first(self, at: Ints, k: int, total: Floats) -> Ints | None:
         """Initial positions from `init`, checked; None without it."""
         if self.init is None:
             return None
         given = np.asarray(self.init)
-        rule = f"init must be {k} different numbers of rows, as n_clusters says"
+        rule = f"init must be {k} numbers of different rows with a weight, as n_clusters says"
         if given.shape != (k,) or given.dtype.kind not in "iu" or len(set(given.tolist())) < k:
             raise InputError(rule)
         if given.min() < 0 or given.max() >= len(at):
             raise InputError(rule)
-        return at[given]
+        first = at[given]
+        if len(set(first.tolist())) < k or not total[first].all():
+            raise InputError(rule)
+        return first
 
     def predict(self, X: Any) -> Ints:
         """Index of the nearest medoid of each row, shape (n,).
 
         With a precomputed metric X has the distances to the fitted rows, shape (n, n_fitted).
         """
-        check_is_fitted(self)
-        if self._given is not None or self.metric == PRECOMPUTED:
-            return self.transform(X).argmin(axis=1)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        found: Ints = pairwise_distances_argmin(rows, self.cluster_centers_, metric=self.metric)
-        return found.astype(np.int64)
+        return self.transform(X).argmin(axis=1)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Minus the sum of weights times distances to the nearest medoid, as `inertia_`."""
@@ -253,7 +256,12 @@ class KMedoids(Clusterer):
         rows: Floats = validate_data(self, X, reset=False, dtype=np.float64)
         if self.metric == PRECOMPUTED:
             return rows[:, self.medoid_indices_]
-        return pairwise_distances(rows, self.cluster_centers_, metric=self.metric)
+        if self.metric in ("euclidean", "l2"):  # scikit-learn's lose all digits far from the origin
+            return cdist(rows, self.cluster_centers_)
+        found = pairwise_distances(rows, self.cluster_centers_, metric=self.metric)
+        if isinstance(self.metric, str):
+            np.maximum(found, 0.0, out=found)  # cosines: rounding errors
+        return _distances(found, self.metric)
 
     @property
     def _n_features_out(self) -> int:

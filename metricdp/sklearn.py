@@ -15,19 +15,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
 
 from metricdp.accounting import Budget
 from metricdp.arguments import Amount, count, floats, listed
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.kernels.points import nearest_centers
 from metricdp.medoids import Clusterer, Coin, KMedoids
 from metricdp.methods.method import Method
 from metricdp.methods.remarks import not_distinguished, too_few
 from metricdp.releases import Neighboring
 
 try:
-    from sklearn.metrics import pairwise_distances_argmin
-    from sklearn.metrics.pairwise import euclidean_distances
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError:
     raise MissingExtraError("metricdp.sklearn", "sklearn") from None
@@ -158,10 +158,7 @@ class _PrivateCenters(Clusterer):
     def predict(self, X: ArrayLike) -> Ints:
         """Nearest center of every row (n,): exact, for those who may see the row."""
         check_is_fitted(self, "cluster_centers_")
-        rows = self._rows(X, reset=False)
-        if not len(rows):
-            return np.zeros(0, np.int64)
-        return pairwise_distances_argmin(rows, self.cluster_centers_).astype(np.int64)
+        return nearest_centers(self._rows(X, reset=False), self.cluster_centers_)[0]
 
     def fit_predict(self, X: ArrayLike, y: Any = None, **options: Any) -> Ints:
         """``fit(X).predict(X)``: labels for the caller, who has X; they are not stored."""
@@ -170,10 +167,7 @@ class _PrivateCenters(Clusterer):
     def transform(self, X: ArrayLike) -> Floats:
         """Distance of every row to every center (n, n_clusters): exact, like `predict`."""
         check_is_fitted(self, "cluster_centers_")
-        rows = self._rows(X, reset=False)
-        if not len(rows):
-            return np.zeros((0, len(self.cluster_centers_)))
-        return euclidean_distances(rows, self.cluster_centers_)
+        return cdist(self._rows(X, reset=False), self.cluster_centers_)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Minus the cost of the centers on X: the sum of the rows' (squared) distances to their
@@ -194,10 +188,8 @@ class _PrivateCenters(Clusterer):
             PrivateDataWarning,
             stacklevel=2,
         )
-        if not len(rows):
-            return 0.0
-        nearest = self.cluster_centers_[pairwise_distances_argmin(rows, self.cluster_centers_)]
-        return -float((((rows - nearest) ** 2).sum(axis=1) ** (self._power / 2)).sum())
+        square = nearest_centers(rows, self.cluster_centers_)[1]
+        return -float((square ** (self._power / 2)).sum())
 
     def _rows(self, X: ArrayLike, *, reset: bool) -> Floats:
         """X, checked by scikit-learn; messages quote no entry."""
@@ -240,8 +232,8 @@ class PrivateKMeans(_PrivateCenters):
         The default method uses it in more than three dimensions.
     bounds : (lower, upper)
         Public: two numbers for all features, two arrays of shape (d,), or a pair (least, most) for
-        each feature. Required, and never measured on X. Two features' bounds that are a box
-        either way are refused, unless named: ``{"lower": ..., "upper": ...}``.
+        each feature. Required, and never measured on X. What is a box either way with two features
+        is read as corners; ``{"lower": ..., "upper": ...}`` says so.
     method : str or metricdp.methods.Method
         One that answers in a box: "partition" (the default), "quadtree", …
     neighboring : {"add-remove", "replace-one"}

@@ -260,3 +260,11 @@ def test_it_is_loaded_on_first_use_and_only_with_scikit_learn(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     raised = refuses("", __import__, "metricdp.sklearn", error=MissingExtraError)
     assert raised.extra == "sklearn"
+
+
+def test_labels_far_from_the_origin_lose_no_digits():
+    rows = 1e8 + np.random.default_rng(0).random((400, 2))
+    model = PrivateKMeans(3, epsilon=50, bounds=(1e8, 1e8 + 1)).fit(rows)
+    square = ((rows[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
+    assert model.predict(rows).tolist() == square.argmin(axis=1).tolist()
+    assert np.allclose(model.transform(rows), np.sqrt(square))

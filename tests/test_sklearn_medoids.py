@@ -136,6 +136,24 @@ def test_distances_that_are_no_numbers_are_refused():
     refuses("none negative", KMedoids(2, metric=lambda a, b: -1.0).fit, X, error=ValueError)
 
 
+def test_rows_far_from_the_origin_lose_no_digits():
+    """scikit-learn's distances come from squares of coordinates: at 1e8 all were 0 or 2 apart."""
+    X = 1e8 + np.array([[0.0, 0.0], [1e-3, 0.0], [0.5, 0.0], [0.6, 0.2]])
+    model = KMedoids(2).fit(X)
+    assert model.predict(X).tolist() == model.labels_.tolist()
+    assert np.isclose(model.score(X), -model.inertia_, rtol=1e-9)
+
+
+def test_undefined_distances_to_medoids_are_refused():
+    model = KMedoids(2, metric="braycurtis").fit([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
+    refuses("finite", model.score, [[0.0, 0.0]], error=ValueError)
+
+
+def test_a_first_row_without_a_weight_is_refused():
+    model = KMedoids(2, init=[0, 1])
+    refuses("rows with a weight", model.fit, [[0.0], [1.0], [5.0]], sample_weight=[0, 1, 1])
+
+
 def test_a_search_over_parameters_needs_no_scoring():
     from sklearn.model_selection import GridSearchCV
 
