@@ -367,9 +367,9 @@ class Plan:
             f"Cost of private centers beyond that of the best known, mostly found without noise "
             f"(k = {self.k:,}, {self.objective}, "
             f"method {self.method}, {self.neighboring} neighbors), over {runs} runs an epsilon on "
-            f"{records}{users}: {shapes}; medians by shape: of the easiest and the hardest of these. "
-            "Made up: nothing private took part. Real demand may lie otherwise, and with fewer "
-            "records the excess is larger. "
+            f"{records}{users}: {shapes}; medians by shape: of the easiest and the hardest of "
+            "these. Made up: nothing private took part. Real demand may lie otherwise, and with "
+            "fewer records the excess is larger. "
             '"no data": centers of the public universe itself.'
         )
 
