@@ -44,7 +44,7 @@ class NodeEstimates(NamedTuple):
 
 
 def ball_centers(estimate: Estimated, k: int, power: int, *, seed: int = 0) -> Result:
-    """k centers in the box, shape (k, d).
+    """k centers in the ball, shape (k, d): some may lie outside the box.
 
     With SimHash, centers are means of clusters also for k-median (`power` 1): medians would need
     another round.

@@ -178,7 +178,8 @@ class LocalEstimate:
             Finite universes: the one that the parameters were made for.
         asked
             `candidates`, `opened`, `seed`, `time_limit` as `Release.k_median`; in a box only
-            `seed`.
+            `seed`. Its centers lie in the public ball, perhaps outside the box: `space.clip` moves
+            them into it, nearer to all of its points.
         """
         return self._asked(k, 1, metric, asked)
 

@@ -95,7 +95,7 @@ def expecting(recipe: Method, universe: Metric | EuclideanSpace, expected: Any) 
     if not isinstance(recipe, (Partition, Halved)):
         raise InputError(
             f"expected= is for the default method, in boxes of up to {MOST_DIMENSIONS} dimensions, "
-            f"not for {recipe.name}"
+            f"not for {recipe.name} in {universe.name}"
         )
     return replace(recipe, expected=known)
 

@@ -92,6 +92,10 @@ def test_what_may_be_given(town):
     box, other = mdp.PrivateDemand(space, [[0.5, 0.5]]), mdp.EuclideanMetric([[0.0], [1.0]])
     ledger = mdp.Ledger(1)
     refuses("pair", mdp.k_means, space, box, 1, epsilon=1, ledger=ledger, expected=[1.0])
+    wide = mdp.EuclideanSpace([0] * 5, [1] * 5)
+    many = mdp.PrivateDemand(wide, [[0.5] * 5])
+    asked = {"epsilon": 1, "ledger": ledger, "expected": ([[0.5] * 5], [1])}
+    refuses("not for partition in a box in R", mdp.k_means, wide, many, 1, **asked)
     refuses("needs a graph", Expected.of, other, "streets")
     for wrong, rule in (
         (np.zeros(900), "positive somewhere"),
