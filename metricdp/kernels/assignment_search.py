@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from metricdp.kernels.coins import uniform
+from metricdp.kernels.copying import copy_into
 
 _MOST_REPAIRS = 8
 _DEARER, _CHEAPER = 1.2, 0.9
@@ -315,12 +316,17 @@ def _cost_and_violation(costs: NDArray, sites: Sites, state: Assignment) -> tupl
 
 @njit(cache=True, nogil=True)
 def _copy(source: Assignment, target: Assignment) -> None:
-    target.rows[:], target.slot[:] = source.rows, source.slot
-    target.opened[:] = source.opened
-    target.site[:], target.used[:] = source.site, source.used
-    target.first[:], target.after[:] = source.first, source.after
-    target.before[:], target.nearest[:] = source.before, source.nearest
-    target.two_costs[:] = source.two_costs
+    copy_into(target.rows, source.rows)
+    copy_into(target.slot, source.slot)
+    copy_into(target.opened, source.opened)
+    copy_into(target.site, source.site)
+    copy_into(target.used, source.used)
+    copy_into(target.first, source.first)
+    copy_into(target.after, source.after)
+    copy_into(target.before, source.before)
+    for j in range(len(source.site)):
+        copy_into(target.nearest[j], source.nearest[j])
+        copy_into(target.two_costs[j], source.two_costs[j])
 
 
 @njit(cache=True, nogil=True)
@@ -429,12 +435,14 @@ def local_search(
             new, violation = _cost_and_violation(costs, sites, state)
         if violation <= 0.0 and new < best_cost - min_gain:
             best_cost = new
-            best_rows[:], best_site[:] = state.rows, state.site
+            copy_into(best_rows, state.rows)
+            copy_into(best_site, state.site)
         tolerated = -temperature * np.log(1.0 - uniform(coins))
         if new + penalties[0] * violation <= cost + penalties[0] * over + tolerated:
             cost, over = new, violation
             _copy(state, current)
         else:
             _copy(current, state)
-    rows[:], site[:] = current.rows, current.site
+    copy_into(rows, current.rows)
+    copy_into(site, current.site)
     return best_cost

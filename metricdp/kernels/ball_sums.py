@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.copying import copy_into
 from metricdp.kernels.reach import bounded_search
 
 LANES = 64
@@ -109,7 +110,7 @@ def ball_sums(
             changed[slot[sources[first + s]]] = True
         _relax_arcs(start, head, length, distance, changed)
         _lane_sums(distance, radius >> shift, amount, lane_sums)
-        total[first : first + size] = lane_sums[:size]
+        copy_into(total[first:], lane_sums[:size])
     for i in range(n):
         slot[touched[i]] = -1
     return total

@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.copying import copy_into
+
 _GATHER_BITS = np.uint64(0x0102040810204080)
 _BYTE = np.uint64(56)
 """A word of eight bytes of 0 or 1, multiplied and shifted by these, is a byte of these bits."""
@@ -162,7 +164,7 @@ def row_change(
     """
     first, _, c_first, c_second = labels
     change, nearer, words, hits = space
-    change[:] = losses
+    copy_into(change, losses)
     common_change = 0.0
     if len(losses) == 1:
         for j in range(len(row)):
@@ -288,7 +290,7 @@ def block_relink(
     m = len(block)
     k = len(start)
     centers = start.copy()
-    found[:] = start
+    copy_into(found, start)
     inside = np.zeros(m, np.bool_)
     inside[target] = True
     in_target = inside[centers]
@@ -319,7 +321,7 @@ def block_relink(
                 at = t
                 slot = cheapest
                 lowest = common_change + change[cheapest]
-        last[:] = centers
+        copy_into(last, centers)
         _swap(block, centers, slot, missing[at], labels)
         in_target[slot] = True
         missing[at] = missing[n_missing - step - 1]
@@ -327,10 +329,10 @@ def block_relink(
         if falling and cost >= before and before < least:  # a local minimum before the end
             best = before
             least = before
-            found[:] = last
+            copy_into(found, last)
         if step == n_missing // 2 - 1 and least == np.inf:
             best = cost
-            found[:] = centers
+            copy_into(found, centers)
         falling = cost < before
         before = cost
     return best

@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.copying import copy_into
+
 
 class NearSites(NamedTuple):
     """Which sites can serve which clients, at what costs, and opening costs (`price`).
@@ -131,7 +133,7 @@ def _record_leaf(near: NearSites, state: Branches, opening: float, total: float)
             more = min(more, near.price[i])
     if served < state.found[1]:
         state.found[1] = served
-        state.best[:] = state.is_open
+        copy_into(state.best, state.is_open)
     state.found[0] = min(state.found[0], served, opening + more + total)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from metricdp.kernels.coins import uniform
+from metricdp.kernels.copying import copy_into
 
 NOBODY = -1
 _KICK_COST = 150
@@ -94,8 +95,8 @@ def _fill_lists(
     for j in range(n):
         own = slice(start[j], start[j + 1])
         order = np.argsort(cost[own], kind="mergesort")
-        site[own] = site[own][order]
-        cost[own] = cost[own][order]
+        copy_into(site[own], site[own][order])
+        copy_into(cost[own], cost[own][order])
 
 
 def near_of_block(
@@ -451,7 +452,7 @@ def kick_and_descend(
             cost += change
             if cost < best_cost - tolerance * abs(cost):
                 best_cost = cost
-                best[:] = state.centers
+                copy_into(best, state.centers)
         else:
             for t in range(logged - 1, -1, -1):
                 _swap(near, state, work, ring, log[t, 0], log[t, 1], np.bool_(False))

@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.copying import copy_into
+
 _NODES = 5_000
 """Nodes of one 0-1 knapsack's search tree; beyond it the fractional bound is returned."""
 
@@ -67,7 +69,7 @@ def _knapsack01(
             t += 1
             if earned > best:
                 best, size = earned, depth
-                kept[:depth] = chosen[:depth]
+                copy_into(kept, chosen[:depth])
             continue
         # The bound fails: backtrack to the last item taken and skip it.
         if depth == 0:
@@ -110,7 +112,8 @@ def _fractional_knapsack(
         return total
     if need < min_load:
         count = n
-        items[:] = np.arange(n)
+        for t in range(n):
+            items[t] = t
     # Capacity or least load binds: serve clients by their gain per load.
     ratio = np.empty(count)
     for t in range(count):

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.copying import copy_into
 from metricdp.kernels.two_nearest import add_row
 
 
@@ -51,7 +52,7 @@ def seeds(points: NDArray, weights: NDArray, coins: NDArray, power: int) -> NDAr
                 least = cost
                 chosen[i] = at
                 row, best = best, row
-        distance[:] = best
+        copy_into(distance, best)
     return chosen
 
 
@@ -98,7 +99,7 @@ def swaps(
             loss[label[p]] += weights[p] * (min(after[p], away) - here)
         removed = np.argmin(loss)
         if weight[-1] - cost - loss[removed] > min_gain * weight[-1]:
-            centers[removed] = points[at]
+            copy_into(centers[removed], points[at])
             label, near, after = two_least(points, centers, power)
             found += 1
     return found

@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.copying import copy_into
+
 _NEGLIGIBLE = 1e-12
 """Values of smaller probability are skipped in the downward pass."""
 _RARE = 1e-10
@@ -122,7 +124,8 @@ def upward(splits: Splits, probability: NDArray, likelihood: NDArray, inside: ND
     left = np.empty((grid, 2))
     right = np.empty((grid, 2))
     row = np.empty(grid)
-    inside[:m] = likelihood[:m]
+    for i in range(m):
+        copy_into(inside[i], likelihood[i])
     for i in range(m - 1):
         own = likelihood[m + i]
         row[:] = 0.0
@@ -143,10 +146,11 @@ def upward(splits: Splits, probability: NDArray, likelihood: NDArray, inside: ND
             row[g] *= own[g] if own[g] > _RARE else 0.0
             top = max(top, row[g])
         if top > 0.0:
-            inside[m + i] = row / top
+            for g in range(grid):
+                inside[m + i, g] = row[g] / top
             evidence += np.log(top)
         else:  # counts below contradict this node: ignore them
-            inside[m + i] = own
+            copy_into(inside[m + i], own)
             evidence += _IMPOSSIBLE
     return evidence
 
@@ -206,11 +210,12 @@ def downward(
             total = above[side].sum()
             outside[pair[side]] = 1.0 / grid
             if total > 0.0:
-                outside[pair[side]] = above[side, :grid] / total
+                copy_into(outside[pair[side]], above[side, :grid] / total)
         own = frequency[splits.band[i]]
         weight *= own
         total = weight.sum()
-        counts[splits.band[i]] += weight / total if total > 0.0 else own
+        counted = counts[splits.band[i]]
+        counted += weight / total if total > 0.0 else own
     return counts
 
 
@@ -306,7 +311,7 @@ def summed_up(parts: NDArray, children: NDArray) -> NDArray:
     """Sums of parts below every node, children first, shape (2m - 1,)."""
     m = len(parts)
     sums = np.zeros(2 * m - 1)
-    sums[:m] = parts
+    copy_into(sums, parts)
     for i in range(m - 1):
         sums[m + i] = sums[children[i, 0]] + sums[children[i, 1]]
     return sums

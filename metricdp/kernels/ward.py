@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.copying import copy_into
+
 _EVEN = 1e-4
 """Exponent of (size of the union) that breaks ties of merge costs in single precision."""
 
@@ -83,8 +85,8 @@ def node_costs(
     m = len(sizes)
     size = np.zeros(2 * m - 1, np.float64)
     cost = np.zeros(2 * m - 1, np.float64)
-    size[:m] = sizes
-    cost[:m] = within
+    copy_into(size, sizes)
+    copy_into(cost, within)
     inner = within.astype(np.float64)
     inner = np.concatenate((inner, np.zeros(m - 1)))
     # leaves of a node are a run of `order`
