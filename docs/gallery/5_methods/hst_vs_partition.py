@@ -15,14 +15,14 @@ import numpy as np
 
 import metricdp as mdp
 
-metric = mdp.GraphMetric(nx.grid_2d_graph(30, 30), weight=None)
+metric = mdp.GraphMetric(nx.grid_2d_graph(20, 20), weight=None)
 coins = np.random.default_rng(4)
-spots = coins.integers(0, 30, (6, 2))
-homes = np.clip(coins.normal(spots[coins.integers(6, size=2_000)], 1.5).round(), 0, 29).astype(int)
+spots = coins.integers(0, 20, (6, 2))
+homes = np.clip(coins.normal(spots[coins.integers(6, size=2_000)], 1.5).round(), 0, 19).astype(int)
 demand = mdp.PrivateDemand(metric, [tuple(at) for at in homes.tolist()])
 warnings.simplefilter("ignore", mdp.PrivateDataWarning)  # invented people: we may look
 
-best = mdp.k_median(metric, k=6, weights=np.bincount(homes @ [30, 1], minlength=900))
+best = mdp.k_median(metric, k=6, weights=np.bincount(homes @ [20, 1], minlength=400))
 least = mdp.exact_cost(demand, best.centers)
 
 # %%

@@ -35,9 +35,9 @@ def _single() -> Iterator[Case]:
 
     world = worlds()["a box"]
     grid = Grid(world.universe, 3)
-    fine = Grid(world.universe, 40)
+    fine = Grid(world.universe, 24)
     views: dict[str, tuple[Any, ...]] = {
-        "intervals": (Intervals(16, 8),),
+        "intervals": (Intervals(8, 4),),
         "two steps": (Levels(1, 3), Only((0, 3))),
     }
     removed = ((0, 1), (0, 1))
@@ -56,7 +56,7 @@ def _single() -> Iterator[Case]:
         ),
         **{
             f"RecConcave, {name}": (
-                PeeledQuery(Peeled(fine), RadiusScores((40,), tuple(range(40)), 2, 2, True, view)),
+                PeeledQuery(Peeled(fine), RadiusScores((24,), tuple(range(24)), 2, 2, True, view)),
                 0.1,
             )
             for name, view in views.items()

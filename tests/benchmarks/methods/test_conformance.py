@@ -48,7 +48,7 @@ class TestMethods(MethodTestCase):
 PRINTED = [KVariates(), Balcan(swaps=2), PrintedQuadtree(passes=3)]
 SEVERAL = [
     SeveralTrees(runs=2),
-    SeveralTrees(rounds=3, budget="uniform", estimate="own", passes=3, runs=2, depth=3),
+    SeveralTrees(rounds=3, budget="uniform", estimate="own", passes=2, runs=2, depth=2),
     SeveralTrees(passes=2, centers="tree"),
 ]
 

@@ -49,9 +49,9 @@ def test_capacities_are_kept_at_little_more_cost(metric, asked, by_site, no_bloc
     room = 1.15 * weights.sum() / 6
     rooms = {site: room * (1.2 if i % 2 else 0.9) for i, site in enumerate(metric.sites)}
     objective = o.Capacitated(6, capacities=rooms if by_site else room)
-    listed = mdp.solve(metric, objective, weights=weights, **asked)
+    listed = mdp.solve(metric, objective, weights=weights, **asked, time_limit=1)
     no_block()
-    plan = mdp.solve(metric, objective, weights=weights, **asked)
+    plan = mdp.solve(metric, objective, weights=weights, **asked, time_limit=1)
     assert len(set(plan.centers)) == 6
     assert is_allowed(plan, asked)
     loads = plan.to_dict()["loads"]

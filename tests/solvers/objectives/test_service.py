@@ -12,7 +12,7 @@ from tests import naive_objectives as naive
 from tests import refuses
 
 o = mdp.objectives
-LIMIT, MOST = 4.0, 3
+LIMIT, MOST = 4.0, 2
 
 
 def case(seed):
