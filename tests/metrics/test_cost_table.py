@@ -148,3 +148,16 @@ def test_what_is_repeated_is_named():
     frame = pd.DataFrame({"from_id": ["a", "b", "b"], "to_id": ["S", "T", "T"], "cost": [1, 2, 3]})
     refuses("more than once: that of the site 'b' and the client 'T'", mdp.CostTable, frame)
     refuses("distinct; 'S' is repeated", lambda: mdp.CostTable(frame[:2], sites=["S", "S", "T"]))
+
+
+def test_seeds_are_the_cheapest_free_sites_of_drawn_clients():
+    """All sites are drawn in the end; the first serves the only client of positive weight."""
+    universe, matrix = table(), costs()
+    for client in range(12):
+        weights = -np.ones(12)
+        weights[client] = 2.0
+        centers, label, distance = universe.seed_centers(6, weights, np.random.default_rng(client))
+        assert matrix[centers[0], client] == matrix[:, client].min()
+        assert sorted(centers) == list(range(6))
+        assert np.array_equal(distance, matrix.min(axis=0))
+        assert np.array_equal(matrix[centers[label], np.arange(12)], distance)

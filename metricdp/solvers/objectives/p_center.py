@@ -117,14 +117,30 @@ class PCenter(Objective):
 class Search(CenterSearch):
     """Bisection between a radius within which k sites were found and one proven too small.
 
-    `undecided`: the largest radius for which time did not suffice.
+    `undecided`: the largest radius for which time did not suffice; `seconds`: most for an integer
+    program.
     """
 
-    undecided = -1.0
+    undecided, seconds = -1.0, 0.0
 
     def run(self) -> None:
-        """Search until no radius is left between the two, or the time is over."""
+        """Search without integer programs, then with them, until no radius is left between the two,
+        or the time is over. Without a time limit a gap that is left then stays.
+        """
         self._start()
+        deadline = self.instance.deadline
+        while self.lower < self.upper and not deadline.over:
+            self.undecided = -1.0
+            self._bisect()
+            self._raise_with_lists()
+            if self.seconds and deadline.seconds is None:
+                break
+            self.seconds = 2 * self.seconds or _SECONDS
+
+    def _bisect(self) -> None:
+        """Lower `upper`, and raise `lower` where a radius is refuted. Integer programs begin with
+        the largest radius: that it is too small ends the search.
+        """
         while self.lower < self.upper and not self.instance.deadline.over:
             self.instance.deadline.tell(self.upper, self.lower)
             radii = self.lists.values(self.lower, self.upper)
@@ -134,11 +150,9 @@ class Search(CenterSearch):
             radii = radii[radii > self.undecided]
             if len(radii) == 0:
                 break
-            radius = float(radii[(len(radii) - 1) // 2])
+            radius = float(radii[-1] if self.seconds else radii[(len(radii) - 1) // 2])
             if not self._decide(radius):
                 self.undecided = radius
-
-        self._raise_with_lists()
 
     def _raise_with_lists(self) -> None:
         """Raise the lower bound with the clients listed so far, if a radius is undecided."""
@@ -193,7 +207,7 @@ class Search(CenterSearch):
 
     def _sites_within(self, radius: float) -> tuple[Positions | None, bool]:
         """k sites that reach all listed clients (None: none found); whether that is proven."""
-        sites, proven = self._cover_program(self._uncovered(radius), radius, _SECONDS)
+        sites, proven = self._cover_program(self._uncovered(radius), radius, self.seconds)
         return (None if sites is None else self._filled(sites)), proven
 
     def cover(self, radius: float) -> tuple[Positions, int]:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arrays import Bools, chunks
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.dominance import matrix_of
+from metricdp.solvers.objectives.independent import independent_rows
 from metricdp.solvers.objectives.instance import (
     WHOLE_BLOCK,
     WITHIN,
@@ -21,14 +21,16 @@ from metricdp.solvers.objectives.instance import (
     first_opened,
 )
 from metricdp.solvers.objectives.objective import Objective
-from metricdp.solvers.programs import Constraint, minimized
+from metricdp.solvers.programs import exchanged
 
 _STARTS = 30
 """Starts of the farthest-first heuristic, where all distances fit in memory."""
 _MOST_DISTANCES = 400_000_000
 """Distances read in all."""
-_PAIRS, _SECONDS = 40_000, 20.0
-"""Most conflicting pairs for which HiGHS is asked; its seconds."""
+_PAIRS, _EXCHANGES = 1_000_000, (100_000, 50_000_000)
+"""Most close pairs for exchanges; their limits: about 1 s (700 points, k = 5 to 100)."""
+_SECONDS, _CLOSE = 20.0, 0.003
+"""Of an integer program at first; relative gap up to which bounds without one are bisected."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,9 @@ class PDispersion(Objective):
 
     Notes
     -----
-    Farthest-first from many starts, swaps of the closest sites, then HiGHS decides by cliques of
-    places that are too close whether a larger distance is possible (Erkut 1990). Beyond 20 million
+    Farthest-first from many starts, swaps and exchanges. Then linear and integer programs decide
+    by cliques of places that are too close whether a larger distance is possible (Erkut 1990; Sayah
+    & Irnich 2017): without a time limit for some minutes, with one until it ends. Beyond 20 million
     pairs the bound is by the pigeonhole principle: two of any k sites have the same nearest one of
     the first k - 1 sites, so their distance is at most twice that of the last one. Tables and
     metrics of your own need not obey the triangle inequality: there it is the widest pair around
@@ -165,11 +168,14 @@ class _Search:
         self.best, self.lower, self.upper = np.empty(0, np.int64), -1.0, np.inf
 
     def run(self, first: Positions, bound: float) -> None:
-        """Local search from several starts, then bisection."""
+        """Local search from several starts, then bisection: without integer programs, then with
+        them, for twice the time each time if there is a time limit.
+        """
         rng = np.random.default_rng(self.instance.seed)
         pairs = np.sort(self.block[np.triu_indices(len(self.block), 1)])
         need = self.k * (self.k - 1) // 2
         self.upper = min(bound, float(pairs[len(pairs) - need]))
+        pairs = np.unique(pairs)
         if len(self.fixed) > 1:
             self.upper = min(self.upper, self._kept(self.fixed))
         self._improve(first)
@@ -179,19 +185,63 @@ class _Search:
             self._improve(
                 self._add_farthest(np.append(self.fixed, start)[: max(len(self.fixed), 1)])
             )
+        self._exchange(pairs)
+        seconds = 0.0
         while self.lower < self.upper and not self.instance.deadline.over:
-            left = np.unique(pairs[(pairs > self.lower * (1 + WITHIN)) & (pairs <= self.upper)])
-            if len(left) == 0:
-                self.upper = self.lower
+            self._bisect(pairs, seconds)
+            if seconds and self.instance.deadline.seconds is None:
                 break
-            radius = float(left[(len(left) - 1) // 2])
-            found, proven = self._independent_rows(radius)
+            seconds = 2 * seconds or _SECONDS
+
+    def _bisect(self, pairs: Floats, seconds: float) -> None:
+        """Lower `upper` where a distance is refuted. Integer programs, of so many seconds, begin
+        with the least distance above `lower`: that it is too large ends the search.
+        """
+        low = self.lower
+        while not self.instance.deadline.over:
+            self.instance.deadline.tell(self.lower, self.upper)
+            left = pairs[(pairs > low * (1 + WITHIN)) & (pairs <= self.upper)]
+            if len(left) == 0:
+                self.upper = max(low, self.lower)
+                break
+            first = low == self.lower and seconds > 0
+            if not first and self.upper - low <= _CLOSE * self.upper:
+                break
+            middle = int(np.searchsorted(left, (low + self.upper) / 2))
+            radius = float(left[0 if first else min(middle, len(left) - 1)])
+            rows, near = self._free(radius)
+            found, proven = independent_rows(
+                near, self.k - len(self.fixed), self.instance.deadline, seconds
+            )
             if found is not None:
-                self._improve(found)
+                self._improve(np.r_[self.fixed, rows[found]])
+                self._exchange(pairs)
+                low = self.lower
             elif proven:
                 self.upper = max(float(pairs[pairs < radius].max(initial=0.0)), self.lower)
             else:
+                low = radius
+
+    def _free(self, radius: float) -> tuple[Positions, Bools]:
+        """Rows that can join the fixed ones at this distance, and which of them are closer."""
+        near = self.block < radius * (1 - WITHIN)
+        rows = np.setdiff1d(np.flatnonzero(~near[self.fixed].any(axis=0)), self.fixed)
+        return rows, near[np.ix_(rows, rows)]
+
+    def _exchange(self, pairs: Floats) -> None:
+        """Exchange rows for a larger distance, while that helps: the rows not chosen are to cover
+        all pairs that are closer.
+        """
+        k = self.k - len(self.fixed)
+        while self.lower < self.upper and not self.instance.deadline.over:
+            rows, near = self._free(float(pairs[pairs > self.lower * (1 + WITHIN)].min()))
+            close = np.argwhere(np.triu(near, 1))
+            others = np.argsort(np.isin(rows, self.best), kind="stable")[: max(len(rows) - k, 0)]
+            if len(rows) < k or len(close) > _PAIRS:
                 break
+            if not exchanged(matrix_of(list(close), len(rows)), others, _EXCHANGES):
+                break
+            self._improve(np.r_[self.fixed, np.delete(rows, others)])
 
     def _kept(self, rows: Positions) -> float:
         return _least_distance(self.block[np.ix_(rows, rows)])
@@ -224,39 +274,3 @@ class _Search:
                 break
         if current > self.lower:
             self.best, self.lower = rows, current
-
-    def _independent_rows(self, radius: float) -> tuple[Positions | None, bool]:
-        """k rows at a pairwise distance of at least `radius`, if any were found; whether the answer
-        is proven.
-        """
-        close = self.block < radius * (1 - WITHIN)
-        np.fill_diagonal(close, False)
-        if np.count_nonzero(close) > 2 * _PAIRS:
-            return None, False
-        cliques = matrix_of(_cliques(close), len(close))
-        n, deadline = len(close), self.instance.deadline
-        rules = [Constraint(np.ones((1, n)), float(self.k), float(self.k))]
-        if cliques.shape[0]:
-            rules.append(Constraint(cliques, 0.0, 1.0))
-        answer = minimized(np.zeros(n), rules, n, deadline, at_one=self.fixed, seconds=_SECONDS)
-        if answer.x is None:
-            return None, answer.proven
-        return np.flatnonzero(answer.x > 0.5), True
-
-
-def _cliques(close: Bools) -> list[NDArray[np.int32]]:
-    """Cliques of rows that are close to each other, which cover all close pairs."""
-    left, found = np.triu(close), []
-    for a in range(len(close)):
-        for b in np.flatnonzero(left[a]):
-            if not left[a, b]:
-                continue
-            clique, common = [a, int(b)], close[a] & close[b]
-            while common.any():
-                c = int(np.argmax(common * (1 + left[a])))
-                clique.append(c)
-                common &= close[c]
-            clique.sort()
-            left[np.ix_(clique, clique)] = False
-            found.append(np.array(clique, np.int32))
-    return found

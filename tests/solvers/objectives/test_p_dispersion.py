@@ -78,6 +78,31 @@ def test_no_bound_trusts_a_table_to_be_a_metric(seed, block, monkeypatch):
     assert block == 0 or plan.gap == 0
 
 
+@pytest.mark.parametrize("k", [5, 12])
+def test_hundreds_of_points_are_proven(k):
+    """Farthest-first traversal is 10 % below, and its bound twice that."""
+    metric = mdp.EuclideanMetric(np.random.default_rng(1).random((300, 2)))
+    plan = mdp.solve(metric, o.PDispersion(k))
+    far = metric.distances(plan.centers, plan.centers)
+    assert plan.value == pytest.approx(far[np.triu_indices(k, 1)].min())
+    assert plan.gap == 0
+
+
+def test_the_time_allowed_is_used_while_a_gap_is_open(monkeypatch):
+    asked = []
+
+    def undecided(near, k, deadline, seconds):
+        asked.append(seconds)
+        return None, False
+
+    monkeypatch.setattr(p_dispersion, "independent_rows", undecided)
+    metric = mdp.EuclideanMetric(np.random.default_rng(1).random((60, 2)))
+    plan = mdp.solve(metric, o.PDispersion(7))
+    assert plan.gap > 0 and set(asked) == {0.0, p_dispersion._SECONDS}
+    plan = mdp.solve(metric, o.PDispersion(7), time_limit=1)
+    assert plan.gap > 0 and max(asked) >= 4 * p_dispersion._SECONDS
+
+
 def test_what_is_refused():
     table = mdp.CostTable(np.ones((3, 2)), sites=list("abc"), clients=["x", "y"])
     refuses("needs distances between sites", lambda: mdp.solve(table, o.PDispersion(2)))
