@@ -49,11 +49,6 @@ from metricdp.solvers.estimate.tree_posterior import Estimate
 from metricdp.solvers.lloyd import condensed
 from metricdp.solvers.objectives.objective import Objective
 
-STARTS = 6
-"""Starts of a search on noisy weights: time for cost. On six universes (20 and 40 centers) 3
-cost 2.7 % more than the best without noise, 6 in three times their time 2.4, 12 2.35
-(benchmarks/partition_method.md).
-"""
 _A_CENTER, _FEWEST = 14, 5
 """Points of a small coreset for each center, and the least number of centers it is made for."""
 _PIECES = 1 << 17
@@ -67,7 +62,7 @@ Search = Callable[[Any, Any], NDArray[Any]]
 
 def on_weights(release: Release, question: Question) -> Ints:
     """Positions of centers for the weights, shape (k,)."""
-    return question.answer(release.weights, STARTS)
+    return question.answer(release.weights)
 
 
 class _Pair(NamedTuple):

@@ -98,10 +98,9 @@ class Question:
             return np.arange(len(self.metric.sites))
         return np.union1d(self.candidates, self.opened)
 
-    def answer(self, weights: Floats, starts: int | None = None) -> Ints:
+    def answer(self, weights: Floats) -> Ints:
         """Positions of centers (k,) for demand `weights`, the required ones first."""
-        search = {"seed": self.seed, "starts": starts, **self._asked}
-        found = solve_with(self.effort, self.metric, weights, self.k, **search)
+        found = solve_with(self.effort, self.metric, weights, self.k, seed=self.seed, **self._asked)
         return opened_first(self.opened, found.centers)
 
     def exactly(self, weights: Floats) -> tuple[Ints, Certificate]:

@@ -12,7 +12,6 @@ import numpy as np
 from metricdp.arrays import Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import starts_for
-from metricdp.methods.demand_release import STARTS
 from metricdp.methods.expected import Expected, ExpectedPoints
 from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import site_positions
@@ -117,11 +116,11 @@ class FiniteWorld:
 
     def blind(self) -> Any:
         """Centers for the universe itself, or for the expected weights."""
-        return self.question.names(self.question.answer(self.expected, STARTS))
+        return self.question.names(self.question.answer(self.expected))
 
     def search(self, made: Ints) -> Any:
         """Centers without noise, by the same search as for a release."""
-        return self.question.names(self.question.answer(self._counts(made), STARTS))
+        return self.question.names(self.question.answer(self._counts(made)))
 
     def refined(self, made: Ints, found: Sequence[Any]) -> Any:
         """The best k among the centers of several searches, improved by a last search."""
@@ -211,7 +210,7 @@ class BoxWorld:
                 points, weights, self.question.k, power=self.power, seed=self.question.seed
             )
         net = self.question.on_net()
-        return net.names(net.answer(np.ones(len(net.metric)), STARTS))
+        return net.names(net.answer(np.ones(len(net.metric))))
 
     def search(self, made: Floats) -> Floats:
         """Centers without noise, anywhere in the box."""

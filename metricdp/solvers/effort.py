@@ -20,6 +20,8 @@ Effort = Literal["quick", "thorough"] | float
 """A second or two; until longer search brings no gain; a number of seconds."""
 ROUGH_SHARE = 0.45
 """Of the visits of a quick search on a graph: half its time, centers that cost 0.1 % more."""
+_ROUGH_STARTS = 6
+"""Starts of a rough search: time for cost."""
 
 
 def solve_with(
@@ -45,8 +47,9 @@ def solve_with(
     asked: dict[str, Any] = {"power": power, "candidates": candidates, "opened": opened}
     asked |= {"starts": starts, "first": first}
     if effort in (QUICK, ROUGH):
-        share = ROUGH_SHARE if effort == ROUGH else 1.0
-        return solve(metric, weights, k, seed=seed, time_limit=time_limit, share=share, **asked)
+        if effort == ROUGH:
+            asked |= {"share": ROUGH_SHARE, "starts": starts or _ROUGH_STARTS}
+        return solve(metric, weights, k, seed=seed, time_limit=time_limit, **asked)
     limit = time_limit
     if not isinstance(effort, str):
         limit = effort if limit is None else min(effort, limit)
