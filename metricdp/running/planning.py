@@ -324,7 +324,7 @@ class Plan:
         excess = {} if self.areas is None else self.areas.excess(0)
         if not excess:
             return ""
-        name = max(excess, key=lambda one: excess[one][0])
+        name = max(excess, key=lambda one: excess[one])  # of equal medians the one of longer tail
         median, high = map(percent, excess[name])
         return (
             f"Of {len(excess)} areas {name} loses most at epsilon {float(self.epsilons[0]):g}: "

@@ -15,7 +15,7 @@ from metricdp.errors import InputError
 from metricdp.methods.remarks import percent
 from metricdp.running import made_up
 from metricdp.running.made_up import SHAPES, Shape, searched
-from metricdp.running.planning import Plan, checked_epsilons, plan
+from metricdp.running.planning import AreaCosts, Plan, checked_epsilons, plan
 from tests import each, refuses
 
 GRID = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
@@ -281,3 +281,11 @@ def test_areas_bear_the_noise_of_their_own_records():
     assert f"Of 2 areas {name} loses most at epsilon 0.05" in reported.remark()
     assert set(reported.to_dict()["levels"][1]["by_area"]) == {"east", "west"}
     assert plan(GRID, records=300, k=3, epsilons=[1], repeats=1, shapes=FEW).areas is None
+
+
+def test_of_equal_medians_the_area_of_the_longer_tail_is_named(reported):
+    """Medians were 0 in all areas, and the first was said to lose most."""
+    private = np.ones((2, 2, 3, 2))
+    private[:, 1, :1, 1] = 3.0  # one run in six
+    areas = AreaCosts(("calm", "wild"), private, np.ones((2, 3, 2)))
+    assert "wild loses most" in replace(reported, areas=areas).remark()
