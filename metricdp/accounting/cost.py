@@ -301,7 +301,8 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """
     if not 0 < epsilon <= _MOST or not 0 < delta < 1:
         raise InputError(
-            f"zCDP needs epsilon > 0 and 0 < delta < 1, got {shown(epsilon)} and {shown(delta)}"
+            f"zCDP needs epsilon > 0, at most {_MOST:,}, and 0 < delta < 1, got {shown(epsilon)} "
+            f"and {shown(delta)}"
         )
     order = _best_order(lambda a: -(float(epsilon) - _overhead_float(a, delta)) / a)
     rho = -_up(-(epsilon - _overhead(order, delta)) / order)
