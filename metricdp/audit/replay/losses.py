@@ -101,20 +101,15 @@ def share_of_all(
     if not delta:
         drawn = sum(float(step.price[0]) for step in steps if step.price and step.whole)
         return _over(max(abs(total.seen), total.most, drawn), epsilon)
-    pure = [one for step, one in zip(steps, losses) if not _gaussian(step)]
-    own = [
-        epsilon_of(one.rho, float(step.price[1]))
-        for step, one in zip(steps, losses)
-        if _gaussian(step) and step.price is not None and step.price[1]
-    ]
-    basic = math.fsum([abs(one.seen) for one in pure] + own)
-    complete = len(own) == sum(map(_gaussian, steps)) and not any(s.in_rho for s in steps)
-    by_rho = _over(total.rho, rho_of(epsilon, delta))
-    return min(by_rho, _over(basic, epsilon)) if complete else by_rho
+    # Basic composition of what counts rho, at all of delta, with the pure steps.
+    rho = math.fsum(one.rho for step, one in zip(steps, losses) if _counts_rho(step))
+    pure = math.fsum(abs(one.seen) for step, one in zip(steps, losses) if not _counts_rho(step))
+    basic = epsilon_of(rho, delta) + pure
+    return min(_over(total.rho, rho_of(epsilon, delta)), _over(basic, epsilon))
 
 
-def _gaussian(step: Step) -> bool:
-    return any(draw.kind == "gaussian" for draw in step.draws)
+def _counts_rho(step: Step) -> bool:
+    return step.in_rho or any(draw.kind == "gaussian" for draw in step.draws)
 
 
 def _over(loss: float, claim: float) -> float:

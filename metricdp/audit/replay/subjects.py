@@ -60,6 +60,7 @@ def _worlds() -> dict[str, tuple[Any, list[Any]]]:
         "a directed graph": (mdp.GraphMetric(directed, weight=None, directed=True), [0, 1, 2]),
         "a box": (mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]), [[0.1, 0.2], [0.8, 0.9], [9.0, 0.4]]),
         "a box in R^4": (cube, [[0.1] * 4, [0.9] * 4, [0.1, 0.9, 0.1, 0.9]]),
+        "a box in R^5": (mdp.EuclideanSpace([0.0] * 5, [1.0] * 5), [[0.1] * 5, [0.9] * 5]),
     }
 
 
@@ -174,6 +175,7 @@ def _options() -> Iterator[Subject]:
         ("k_means, expected", "a box", hoped, "partition", (1, 0)),
         ("k_median, quadtree by levels", "a box", mdp.k_median, away, (1, 0)),
         ("k_means, max-coverage by hashing", "a box", mdp.k_means, hashed, (4, 0)),
+        ("k_means, max-coverage, delta", "a box in R^5", mdp.k_means, "max-coverage", GAUSS),
         ("k_median, hst by levels", "a grid", mdp.k_median, ours.DPHST(levels=2), (1, 0)),
         ("k_median, regions", "a grid", mdp.k_median, regions, (1, 0)),
         ("k_median, two swaps and the best", "a grid", mdp.k_median, swaps(final=True), (5, 0)),
