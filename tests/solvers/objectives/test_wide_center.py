@@ -14,7 +14,7 @@ from tests.solvers.objectives.universes import universes
 o = mdp.objectives
 
 
-METRICS, _rng = universes(14, 200)
+METRICS, _rng = universes(12, 140)
 METRICS["table"] = mdp.CostTable(_rng.random((40, 80)).round(3) * 100)
 ASKED = {
     "anywhere": {},
