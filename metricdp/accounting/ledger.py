@@ -200,8 +200,8 @@ class Ledger(Budget):
         self._dataset = dataset_name(dataset)
         self._said = str(purpose), str(who)
         self._policy = Policy.of(renews, expires)
-        new = journal is None or not Path(journal).is_file() or stated_budget(journal) is None
-        if new and self._policy.expired(today()):
+        exists = journal is not None and Path(str(journal)).is_file() and stated_budget(journal)
+        if not exists and self._policy.expired(today()):
             raise InputError("expires is in the past: the ledger would pay for nothing")
         header = dict(zip(BUDGET, (str(self._epsilon), str(self._delta), neighboring)))
         header |= self._policy.facts() | self._facts()

@@ -57,7 +57,7 @@ class EuclideanSpace(Corners):
         if not (np.isfinite([self.lower, self.upper]).all() and (self.lower < self.upper).all()):
             raise InputError("the box needs finite corners with lower < upper in every coordinate")
         with np.errstate(over="ignore"):
-            checked_extent(self.diameter_bound())
+            checked_extent(float(np.hypot.reduce(self.upper - self.lower)))
         self.name = f"a box in R^{self.dimension}"
         self._nets: dict[tuple[int, int], EuclideanMetric] = {}
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +22,9 @@ tolerances are absolute, beside loads of 1e-7 it would see nothing, and 1e20 cou
 _EXCHANGES = (60_000, 200_000_000)
 """Most steps and updates of the exchanges before an integer program for a cover, .1 s: these find
 it within .01 s, if there is one, where the program takes seconds (700 points, k = 12 and 30).
+"""
+_TICK, _LATE = 0.05, 0.5
+"""Seconds between looks at the time while HiGHS runs; what it gets beyond a limit, to end itself.
 """
 
 
@@ -63,19 +69,66 @@ def minimized(
     lower = np.zeros(len(cost))
     lower[[] if at_one is None else at_one] = 1.0
     unit = scale_of(cost)
-    found = milp(
+    found = _awaited(
+        deadline,
+        milp,
         cost * unit,
         constraints=[LinearConstraint(*_rescaled(rule)) for rule in constraints],
         integrality=np.arange(len(cost)) < n_integers,
         bounds=Bounds(lower, upper),
         options={"time_limit": limit, "mip_rel_gap": gap, "disp": False},
     )
+    if found is None:
+        return Optimum(None, np.inf, -np.inf, False)
     infeasible = found.status == 2
     bound = getattr(found, "mip_dual_bound", None)
     least = np.inf if infeasible else -np.inf if bound is None else float(bound) / unit
     if found.x is None:
         return Optimum(None, np.inf, least, infeasible)
     return Optimum(found.x, float(found.fun) / unit, least, found.status == 0)
+
+
+def relaxed(
+    cost: Floats,
+    rows: Any,
+    sides: Floats,
+    deadline: Deadline,
+    *,
+    seconds: float = 60.0,
+    presolve: bool = True,
+    **options: Any,
+) -> Any:
+    """scipy's minimum of ``cost @ x`` for ``rows @ x <= sides`` and ``0 <= x <= 1``, with its
+    prices; None if there is none, or none within `seconds`. `options`: of `linprog`.
+    """
+    from scipy.optimize import linprog
+
+    limit = max(min(seconds, deadline.left), 0.01)
+    options = {"bounds": (0, 1), "method": "highs"} | options
+    options["options"] = {"presolve": presolve, "time_limit": limit}
+    found = _awaited(deadline, linprog, cost, A_ub=rows, b_ub=sides, **options)
+    return None if found is None or found.status != 0 else found
+
+
+def _awaited(deadline: Deadline, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """The answer of a call of HiGHS, which does not heed Ctrl-C, nor always its time limit: it runs
+    in a thread of its own. None if it is not there when time is over; it then ends later.
+    """
+    answer: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(call(*args, **options))
+        except BaseException as error:
+            answer.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    while True:
+        try:
+            return answer.result(_TICK)
+        except TimeoutError:
+            if deadline.left < -_LATE:
+                return None
 
 
 def scale_of(coefficients: Floats) -> float:
@@ -108,8 +161,6 @@ def fewest_columns(
     Returns the columns (None where there are none, or none were found in time), a lower bound of
     their number, and whether the answer is settled.
     """
-    from scipy.optimize import linprog
-
     n_rows, n_columns = covers.shape
     if n_rows == 0:
         return np.empty(0, np.int64), 0.0, True
@@ -119,15 +170,10 @@ def fewest_columns(
     greedy = greedy_columns(covers)
     if at_most is not None and len(greedy) <= at_most:
         return greedy, 0.0, True
-    relaxed = linprog(
-        np.ones(n_columns),
-        A_ub=-covers,
-        b_ub=-np.ones(n_rows),
-        bounds=(0, 1),
-        method="highs",
-        options={"time_limit": max(min(seconds or 60.0, deadline.left), 0.01)},
+    least = relaxed(
+        np.ones(n_columns), -covers, -np.ones(n_rows), deadline, seconds=seconds or 60.0
     )
-    lower = float(np.ceil(relaxed.fun - _ROUNDING)) if relaxed.status == 0 else 0.0
+    lower = 0.0 if least is None else float(np.ceil(least.fun - _ROUNDING))
     if at_most is not None and lower > at_most:
         return None, lower, True
     if lower >= len(greedy):

@@ -32,13 +32,6 @@ def road_like(side: int, seed: int = 0) -> mdp.GraphMetric:
 # Diameter
 
 
-def test_a_box_is_bounded_by_its_diagonal():
-    """Of many dimensions some design of the default method asks for it, which is after a charge."""
-    mdp.EuclideanSpace([0], [9e17])
-    with pytest.raises(mdp.InputError, match=r"distances up to 1\.8e"):
-        mdp.EuclideanSpace([0] * 4, [9e17] * 4)
-
-
 @few
 @given(naive.graphs())
 def test_small_diameters_are_exact(graph):

@@ -180,6 +180,7 @@ def test_the_box():
     (["a"], ["b"]),
     ([-1e308], [1e308]),
     ([0], [1e-300]),
+    ([0] * 4, [9e17] * 4),
     (None, None),
 )
 def test_bad_boxes(lower, upper):

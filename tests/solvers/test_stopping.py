@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from metricdp.solvers import programs
 from metricdp.solvers.kmedian import solve
 from metricdp.solvers.stopping import NEVER, Deadline, SearchLine
 from tests import refuses
@@ -114,3 +115,32 @@ def test_interrupt_ends_deadlines_within_each_other_and_a_second_one_interrupts(
         assert outer.over
         assert signal.getsignal(signal.SIGINT) is before
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("limit", [0.1, None])
+def test_programs_of_highs_end_with_the_time_and_with_an_interrupt(limit, monkeypatch):
+    ended = threading.Event()
+    monkeypatch.setattr("scipy.optimize.milp", lambda *_, **__: ended.wait(60))
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: ended.wait(60))
+    rules = [programs.Constraint(np.ones((1, 2)), 1.0, 1.0)]
+    for ask, unanswered in (
+        (lambda time: programs.minimized(np.ones(2), rules, 2, time).proven, False),
+        (lambda time: programs.relaxed(np.ones(2), np.ones((1, 2)), np.ones(1), time), None),
+    ):
+        start = time.monotonic()
+        with Deadline(limit, catches=True) as deadline:
+            if limit is None:
+                threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            assert ask(deadline) is unanswered
+        assert time.monotonic() - start < 30
+    ended.set()
+
+
+def test_errors_of_highs_are_raised(monkeypatch):
+    def fails(*_, **__):
+        raise MemoryError("too large")
+
+    monkeypatch.setattr("scipy.optimize.milp", fails)
+    rules = [programs.Constraint(np.ones((1, 2)), 1.0, 1.0)]
+    with pytest.raises(MemoryError, match="too large"):
+        programs.minimized(np.ones(2), rules, 2, NEVER)

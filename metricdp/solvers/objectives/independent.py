@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from metricdp.arrays import Bools, Ints
 from metricdp.solvers.objectives.dominance import matrix_of, maximal
 from metricdp.solvers.objectives.instance import Floats
-from metricdp.solvers.programs import Constraint, minimized
+from metricdp.solvers.programs import Constraint, minimized, relaxed
 from metricdp.solvers.stopping import Deadline
 
 _ROUNDING, _VIOLATED = 1e-6, 1e-3
@@ -47,7 +47,7 @@ def independent_rows(
             return None, True
         if linear.over or deadline.over:
             return None, False
-        x, prices, excess = _relaxed(matrix_of(cliques, len(near))[:, rows], linear.left)
+        x, prices, excess = _sized(matrix_of(cliques, len(near))[:, rows], deadline, linear.left)
         bound = prices.sum() + np.maximum(excess, 0.0).sum()
         if bound < k - _ROUNDING:
             return None, True
@@ -66,23 +66,14 @@ def independent_rows(
             return _decided(near, rows, k, cliques, degree, deadline, seconds)
 
 
-def _relaxed(cliques: csr_array, seconds: float) -> tuple[Floats, Floats, Floats]:
+def _sized(cliques: csr_array, deadline: Deadline, seconds: float) -> tuple[Floats, Floats, Floats]:
     """Most rows by a linear program: the share of each, prices of cliques, and what each row is
     worth more than its cliques' prices. Prices bound the size, whatever the rounding.
     """
-    from scipy.optimize import linprog
-
-    found = linprog(
-        -np.ones(cliques.shape[1]),
-        A_ub=cliques,
-        b_ub=np.ones(cliques.shape[0]),
-        bounds=(0, 1),
-        method="highs",
-        options={"time_limit": max(seconds, 0.01)},
-    )
-    if found.status != 0:
-        nothing = np.zeros(cliques.shape[0])
-        return np.zeros(cliques.shape[1]), nothing, np.ones(cliques.shape[1])
+    n_cliques, n_rows = cliques.shape
+    found = relaxed(-np.ones(n_rows), cliques, np.ones(n_cliques), deadline, seconds=seconds)
+    if found is None:
+        return np.zeros(n_rows), np.zeros(n_cliques), np.ones(n_rows)
     prices = np.maximum(-found.ineqlin.marginals, 0.0)
     return found.x, prices, 1.0 - cliques.T @ prices
 
@@ -103,7 +94,8 @@ def _decided(
     time = Deadline(min(seconds, deadline.left))
     while not time.over and not deadline.over:
         apart = Constraint(matrix_of(cliques, len(near))[:, rows], 0.0, 1.0)
-        answer = minimized(np.zeros(len(rows)), [count, apart], len(rows), time, seconds=seconds)
+        rules = [count, apart]
+        answer = minimized(np.zeros(len(rows)), rules, len(rows), deadline, seconds=time.left)
         if answer.x is None:
             return None, answer.proven
         chosen = rows[answer.x > 0.5]

@@ -16,7 +16,7 @@ from scipy.sparse import csc_array, csr_array, eye_array, hstack, vstack
 from metricdp.arrays import Bools
 from metricdp.kernels.packing import reduced_costs, subsets_of
 from metricdp.solvers.objectives.instance import Floats
-from metricdp.solvers.programs import Constraint, minimized, scale_of
+from metricdp.solvers.programs import Constraint, minimized, relaxed, scale_of
 from metricdp.solvers.stopping import Deadline
 
 _FEW_SETS = 800
@@ -177,8 +177,6 @@ class Partitioning:
         Returns the values of columns and, behind them, of clients left out; the columns; the dual
         prices of clients and of cuts.
         """
-        from scipy.optimize import linprog
-
         top = 2.0 * float(np.abs(duals).sum())
         own, unit = eye_array(self.n_clients), scale_of(np.append(self.cost, top))
         self.in_program[:] = False
@@ -188,16 +186,19 @@ class Partitioning:
         while best < self.cutoff and not deadline.over:
             columns = np.flatnonzero(self.in_program)
             incidence, below, sides, sites = self._constraints(columns)
-            answer = linprog(
+            answer = relaxed(
                 np.r_[self.cost[columns], np.full(self.n_clients, top)] * unit,
-                A_ub=hstack([below, csr_array((len(sides), self.n_clients))], format="csc"),
-                b_ub=sides,
+                hstack([below, csr_array((len(sides), self.n_clients))], format="csc"),
+                sides,
+                deadline,
+                seconds=_SECONDS,
+                presolve=False,
+                bounds=(0, None),
                 A_eq=hstack([incidence, own], format="csc"),
                 b_eq=np.ones(self.n_clients),
                 method="highs-ds",
-                options={"presolve": False, "time_limit": max(min(_SECONDS, deadline.left), 0.01)},
             )
-            if answer.status != 0:
+            if answer is None:
                 break
             # Once smoothing has raised the bound, a small gap need not be closed by more columns.
             improved = first < best or len(self.triples) == 0

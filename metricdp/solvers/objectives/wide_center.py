@@ -23,7 +23,8 @@ from metricdp.solvers.objectives.dominance import Undominated, matrix_of, maxima
 from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions
 from metricdp.solvers.objectives.nearness import Nearness, sites_filled
 from metricdp.solvers.objectives.rows import Balls, ReachLists
-from metricdp.solvers.programs import greedy_columns
+from metricdp.solvers.programs import greedy_columns, relaxed
+from metricdp.solvers.stopping import Deadline
 
 _LISTED, _LEAST_LISTED, _MOST_ENTRIES = 10, 100, 90_000_000
 """Demand points listed at first, for each of k, and at least; most pairs listed."""
@@ -380,7 +381,7 @@ class WideSearch(CenterSearch):
         for _ in range(_PRICE_ROUNDS):
             slots, columns = self._columns(uncovered, radius, extra=extra)
             tight = np.flatnonzero(np.isin(slots, self._tight_slots))
-            prices, tight = _packing_prices(columns, tight)
+            prices, tight = _packing_prices(columns, tight, self.instance.deadline)
             self._tight_slots = slots[tight]
             self._price_sum = total = float(prices.sum())
             self._priced_clients = [j for j, price in zip(uncovered, prices) if price > 0]
@@ -431,27 +432,22 @@ class WideSearch(CenterSearch):
         return False
 
 
-def _packing_prices(columns: csr_array, in_program: Ints) -> tuple[Floats, Ints]:
+def _packing_prices(
+    columns: csr_array, in_program: Ints, deadline: Deadline
+) -> tuple[Floats, Ints]:
     """Prices of rows of a large sum such that no column collects more than 1, and the columns that
     collect nearly 1. The linear program starts with `in_program`; columns that violate it are
     added.
     """
-    from scipy.optimize import linprog
-
     n_columns, n_rows = columns.shape
     if n_columns == 0:  # nobody is reached by any site
         return np.ones(n_rows), _NONE
     spread = np.linspace(0, n_columns - 1, _COLUMNS).astype(np.int64)
     in_program = np.union1d(in_program, spread)
     while True:
-        found = linprog(
-            -np.ones(n_rows),
-            A_ub=columns[in_program],
-            b_ub=np.ones(len(in_program)),
-            bounds=(0, 1),
-            method="highs-ipm",
-        )
-        if found.status != 0:
+        sides = np.ones(len(in_program))
+        found = relaxed(-np.ones(n_rows), columns[in_program], sides, deadline, method="highs-ipm")
+        if found is None:
             return np.zeros(n_rows), in_program
         prices = np.clip(found.x, 0.0, 1.0)
         collected = columns @ prices
