@@ -200,9 +200,10 @@ class Ledger(Budget):
         self._dataset = dataset_name(dataset)
         self._said = str(purpose), str(who)
         self._policy = Policy.of(renews, expires)
-        exists = journal is not None and Path(str(journal)).is_file() and stated_budget(journal)
-        if not exists and self._policy.expired(today()):
-            raise InputError("expires is in the past: the ledger would pay for nothing")
+        if self._policy.expired(today()):
+            known = journal is not None and Path(str(journal)).is_file()
+            if not known or stated_budget(journal) is None:
+                raise InputError("expires is in the past: the ledger would pay for nothing")
         header = dict(zip(BUDGET, (str(self._epsilon), str(self._delta), neighboring)))
         header |= self._policy.facts() | self._facts()
         self._journal = Notes(header) if journal is None else self._opened(journal, header, anchor)

@@ -21,7 +21,9 @@ Effort = Literal["quick", "thorough"] | float
 ROUGH_SHARE = 0.45
 """Of the visits of a quick search on a graph: half its time, centers that cost 0.1 % more."""
 _ROUGH_STARTS = 6
-"""Starts of a rough search: time for cost."""
+"""Starts of a rough search: time for cost. On 1,500 to 3,000 points 3 end .3 % dearer in a third of
+the time, 12 .07 % cheaper (benchmarks/partition_method.md).
+"""
 
 
 def solve_with(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -123,12 +123,10 @@ def _awaited(deadline: Deadline, call: Callable[..., Any], *args: Any, **options
             answer.set_exception(error)
 
     Thread(target=run, daemon=True).start()
-    while True:
-        try:
-            return answer.result(_TICK)
-        except TimeoutError:
-            if deadline.left < -_LATE:
-                return None
+    while not wait([answer], _TICK).done:
+        if deadline.left < -_LATE:
+            return None
+    return answer.result()
 
 
 def scale_of(coefficients: Floats) -> float:

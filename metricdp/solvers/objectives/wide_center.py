@@ -445,8 +445,14 @@ def _packing_prices(
     spread = np.linspace(0, n_columns - 1, _COLUMNS).astype(np.int64)
     in_program = np.union1d(in_program, spread)
     while True:
-        sides = np.ones(len(in_program))
-        found = relaxed(-np.ones(n_rows), columns[in_program], sides, deadline, method="highs-ipm")
+        found = relaxed(
+            -np.ones(n_rows),
+            columns[in_program],
+            np.ones(len(in_program)),
+            deadline,
+            seconds=np.inf,
+            method="highs-ipm",
+        )
         if found is None:
             return np.zeros(n_rows), in_program
         prices = np.clip(found.x, 0.0, 1.0)
