@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from threading import Thread
 from typing import Any, NamedTuple
@@ -127,6 +127,18 @@ def _awaited(deadline: Deadline, call: Callable[..., Any], *args: Any, **options
         if deadline.left < -_LATE:
             return None
     return answer.result()
+
+
+def seconds_of_rounds(first: float, deadline: Deadline) -> Iterator[float]:
+    """Seconds for integer programs in each round of a search: 0, `first`, and, with a time limit,
+    twice as many each time until it is over.
+    """
+    seconds = 0.0
+    while not deadline.over:
+        yield seconds
+        if seconds and deadline.seconds is None:
+            break
+        seconds = 2 * seconds or first
 
 
 def scale_of(coefficients: Floats) -> float:

@@ -30,7 +30,7 @@ from metricdp.solvers.objectives.nearness import Nearness
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.sizes import Size
 from metricdp.solvers.objectives.wide_center import WideSearch
-from metricdp.solvers.programs import fewest_columns
+from metricdp.solvers.programs import fewest_columns, seconds_of_rounds
 
 _LARGE = 20_000
 """Universes of more sites are answered by `wide_center`."""
@@ -128,14 +128,12 @@ class Search(CenterSearch):
         or the time is over. Without a time limit a gap that is left then stays.
         """
         self._start()
-        deadline = self.instance.deadline
-        while self.lower < self.upper and not deadline.over:
-            self.undecided = -1.0
+        for seconds in seconds_of_rounds(_SECONDS, self.instance.deadline):
+            if self.lower >= self.upper:
+                break
+            self.undecided, self.seconds = -1.0, seconds
             self._bisect()
             self._raise_with_lists()
-            if self.seconds and deadline.seconds is None:
-                break
-            self.seconds = 2 * self.seconds or _SECONDS
 
     def _bisect(self) -> None:
         """Lower `upper`, and raise `lower` where a radius is refuted. Integer programs begin with

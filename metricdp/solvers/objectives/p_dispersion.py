@@ -21,7 +21,7 @@ from metricdp.solvers.objectives.instance import (
     first_opened,
 )
 from metricdp.solvers.objectives.objective import Objective
-from metricdp.solvers.programs import exchanged
+from metricdp.solvers.programs import exchanged, seconds_of_rounds
 
 _STARTS = 30
 """Starts of the farthest-first heuristic, where all distances fit in memory."""
@@ -186,12 +186,10 @@ class _Search:
                 self._add_farthest(np.append(self.fixed, start)[: max(len(self.fixed), 1)])
             )
         self._exchange(pairs)
-        seconds = 0.0
-        while self.lower < self.upper and not self.instance.deadline.over:
-            self._bisect(pairs, seconds)
-            if seconds and self.instance.deadline.seconds is None:
+        for seconds in seconds_of_rounds(_SECONDS, self.instance.deadline):
+            if self.lower >= self.upper:
                 break
-            seconds = 2 * seconds or _SECONDS
+            self._bisect(pairs, seconds)
 
     def _bisect(self, pairs: Floats, seconds: float) -> None:
         """Lower `upper` where a distance is refuted. Integer programs, of so many seconds, begin
