@@ -1,9 +1,11 @@
-"""Checks of public arguments, before anything is read or charged."""
+"""Types of arguments and arrays, checks of arguments before anything is read or charged, and slices
+of large arrays.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -15,8 +17,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Floats
 from metricdp.refusals import InputError
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 Amount = int | float | str | Decimal | Fraction
 """An amount of a budget, read as an exact rational (`metricdp.accounting.exact`)."""
@@ -110,3 +116,19 @@ def file_path(value: Any, name: str) -> Path:
         if b"\0" not in os.fsencode(path):
             return path
     raise InputError(f"{name} must be the path of a file, got {shown(value)}")
+
+
+ENTRIES = 1 << 22
+"""Most entries of rows in memory at a time: 32 MB."""
+
+
+def opened_first(opened: Ints, sites: Ints) -> Ints:
+    """The union of both: the required sites first, then the others, ascending."""
+    return np.r_[opened, np.setdiff1d(sites, opened)].astype(np.int64)
+
+
+def chunks(n: int, width: int) -> Iterator[slice]:
+    """Slices of n rows of a width, each of at most `ENTRIES` entries (or one row)."""
+    step = max(1, ENTRIES // max(width, 1))
+    for start in range(0, n, step):
+        yield slice(start, start + step)

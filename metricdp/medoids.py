@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from metricdp.arguments import count
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, count
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.methods.question import checked_effort, checked_time_limit
 from metricdp.metrics import ChebyshevMetric, EuclideanMetric, ManhattanMetric, Metric, RowMetric

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricdp.arguments import count, floats, integer, shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, count, floats, integer, shown
 from metricdp.errors import InputError
 
 Ids = Iterable[Hashable]

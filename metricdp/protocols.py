@@ -16,8 +16,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import sealed
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, sealed
 from metricdp.refusals import InputError
 
 Answer = Callable[[NDArray[Any]], NDArray[Any]]

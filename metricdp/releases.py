@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.refusals import InputError
 
 Neighboring = Literal["add-remove", "replace-one"]

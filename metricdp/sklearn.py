@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from metricdp.accounting import Budget
-from metricdp.arguments import Amount, count, floats, listed
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Amount, Floats, Ints, count, floats, listed
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.kernels.points import nearest_centers
 from metricdp.medoids import Clusterer, Coin, KMedoids

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, uint64
 from numpy.typing import NDArray
 
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Bools, Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.quadtree_cells import BITS, _child_key, _cut
 from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree

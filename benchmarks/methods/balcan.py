@@ -26,8 +26,7 @@ from functools import partial
 
 import numpy as np
 
-from metricdp.arguments import integer, shown
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats, integer, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Image, Steps, Within
 from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages

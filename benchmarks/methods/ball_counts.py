@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.methods.grid import Grid
 from benchmarks.methods.summed_area import cell_counts, lattice_counts, summed_area
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.kernels.scores import CAP
 from metricdp.records.exact import Sums, combined, digits
 

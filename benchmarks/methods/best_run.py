@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.asking import Ask
 from metricdp.metrics.space import EuclideanSpace

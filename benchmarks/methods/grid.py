@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 

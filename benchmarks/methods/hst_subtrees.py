@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.partitions.finite.hst import HST
 from metricdp.solvers.part_median import part_median

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.methods.asking import Account, Steps
 from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages, release_of
 from metricdp.methods.box.anywhere import anywhere

@@ -40,8 +40,7 @@ from benchmarks.methods.rec_concave import (
     selections_of,
 )
 from benchmarks.methods.slabs import middles
-from metricdp.arguments import chosen, integer, positive, shown
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats, chosen, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Parts, Select, Steps
 from metricdp.methods.box.anywhere import anywhere, searched

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.local import Decoder, PublicParameters, Sketch, streams
 from metricdp.local.decoder import numbers_of

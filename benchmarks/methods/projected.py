@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting import Cost
-from metricdp.arguments import count, shown
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats, count, shown
 from metricdp.errors import InputError
 from metricdp.kernels.projections import projected
 from metricdp.methods.asking import Account, Ask, Image, Steps, Within

@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.methods.badly_cut import RemainingCells, badly_cut
 from benchmarks.methods.best_run import best_run
 from benchmarks.methods.reverse_greedy import reverse_greedy
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.methods.asking import Ask, Steps
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.question import BoxQuestion

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricdp.arguments import integer, shown
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Bools, Floats, Ints, integer, shown
 from metricdp.errors import InputError
 
 

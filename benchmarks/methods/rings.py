@@ -20,8 +20,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.accounting import Budget
-from metricdp.arguments import Amount, count, positive, shown
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Amount, Bools, Floats, Ints, count, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.distances import N_SHELLS, RATIO

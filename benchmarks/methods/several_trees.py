@@ -20,8 +20,7 @@ import numpy as np
 from benchmarks.methods.best_run import best_run, least_of_choice, shares_of_runs
 from benchmarks.methods.quadtree_means import improved_means
 from benchmarks.methods.tree_dp import table_sizes, tree_k_median
-from metricdp.arguments import chosen, count
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats, chosen, count
 from metricdp.methods import Quadtree
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.private_lloyd import MOST_STEPS

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from benchmarks.methods.hst_subtrees import hst_init
 from benchmarks.methods.tree_dp import solve_on_tree
-from metricdp.arguments import chosen
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, chosen
 from metricdp.methods import DPHST
 from metricdp.methods.asking import Steps
 from metricdp.methods.demand_release import Release, Search, on_weights

@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from metricdp.arguments import count, shown
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, count, shown
 from metricdp.protocols import Finite, Partition, Space, finite, sound_parts
 from metricdp.refusals import InputError
 

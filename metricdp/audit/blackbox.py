@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from metricdp.accounting import Cost, Ledger, selection_epsilon
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Bools, Floats, Ints
 from metricdp.audit.report import Check, Finding, weighed
 from metricdp.audit.worlds import answered, finest, worlds
 from metricdp.privacy import CoverageQuery, HistogramQuery, PrivateDemand, select

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.audit.exact import Case, Chance
 from metricdp.audit.patch import patched
 from metricdp.audit.worlds import (

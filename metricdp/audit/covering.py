@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting import Cost, Ledger
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.audit import distributions
 from metricdp.audit.patch import patched
 from metricdp.audit.report import Check, Finding, weighed

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 
 Logs = Floats
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from metricdp.accounting import Ledger
 from metricdp.accounting import ledger as ledgers
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.audit import distributions
 from metricdp.audit.observe import Seen, error_text, forms, watched
 from metricdp.audit.patch import patched

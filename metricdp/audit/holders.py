@@ -19,7 +19,7 @@ from scipy.stats import binom
 
 import metricdp as mdp
 from metricdp.accounting import Cost, budget
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.audit import distributions
 from metricdp.audit.observe import forms
 from metricdp.audit.patch import all_patched, patched

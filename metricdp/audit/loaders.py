@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.audit.replay.loaders import tabled
 from metricdp.audit.report import Check, Finding, refuted, weighed
 from metricdp.audit.worlds import Coded

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.audit import distributions
 from metricdp.audit.patch import noise_from, patched
 from metricdp.privacy import gate

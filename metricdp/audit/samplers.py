@@ -22,7 +22,7 @@ from opendp.mod import enable_features
 from scipy.stats import chi2, chi2_contingency
 
 from metricdp.accounting import Cost, Ledger
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.audit import distributions
 from metricdp.audit.report import Check, Finding, refuted
 from metricdp.audit.worlds import answered, finest

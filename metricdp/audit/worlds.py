@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Ledger
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.audit.patch import all_patched
 from metricdp.methods import question
 from metricdp.methods.box import halved, quadtree_release, rounds

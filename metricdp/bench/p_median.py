@@ -19,7 +19,7 @@ import numpy as np
 
 import metricdp as mdp
 from metricdp import datasets
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.bench.report import Column, Report, gathered
 from metricdp.errors import GraphFileError, InputError
 from metricdp.metrics.base import Metric

@@ -23,7 +23,7 @@ from metricdp.universe.crs_kinds import described
 from metricdp.waiting import doing
 
 if TYPE_CHECKING:
-    from metricdp.arrays import Floats
+    from metricdp.arguments import Floats
     from metricdp.metrics import GraphMetric, Metric
     from metricdp.privacy import PrivateDemand
 

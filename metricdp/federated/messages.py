@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.errors import InputError
 from metricdp.federated.keys import Card, Keys, check_signature
 

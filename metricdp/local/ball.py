@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricdp.arguments import count
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Bools, Floats, Ints, count
 from metricdp.kernels.points import nearest_centers
 from metricdp.local.items import NetItems
 from metricdp.local.oracles import VectorOracle, oracle_of

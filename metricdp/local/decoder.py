@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Bools
+from metricdp.arguments import Bools
 from metricdp.errors import InputError
 from metricdp.local.estimate import LocalEstimate
 from metricdp.local.items import items_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.errors import InputError
 from metricdp.local.items import BallItems
 from metricdp.local.oracles import FrequencyOracle, Sketch, oracle_of

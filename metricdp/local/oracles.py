@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.local_sketch import add_hashes, add_vectors, walsh
 from metricdp.local import streams

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import listed, shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods import saving
 from metricdp.methods.box.anywhere import by_density, on_points

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.result import public_weights

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import positive
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats, positive
 from metricdp.errors import InputError
 from metricdp.methods.result import public_weights
 from metricdp.metrics.base import Metric, metric_of

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from metricdp.arguments import count, positive, shown
-from metricdp.arrays import Floats, Ints, opened_first
+from metricdp.arguments import Floats, Ints, count, opened_first, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.result import checked_candidates, site_positions
 from metricdp.metrics.base import Metric

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import count
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, count
 from metricdp.errors import InputError
 from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.archives import read_archive
-from metricdp.arguments import count, file_path
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats, count, file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric

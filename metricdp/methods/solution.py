@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from metricdp.arguments import floats, positive
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, floats, positive
 from metricdp.errors import InputError
 from metricdp.methods import views
 from metricdp.methods.summary import Stability, Summary

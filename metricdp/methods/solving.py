@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricdp.arguments import shown
-from metricdp.arrays import Floats, opened_first
+from metricdp.arguments import Floats, opened_first, shown
 from metricdp.errors import InputError
 from metricdp.methods.question import NET_POINTS, checked_time_limit
 from metricdp.methods.result import public_weights, site_positions

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import floats, shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, floats, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.units import in_units_of, in_words, unit_shown

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import count
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, count
 from metricdp.methods.views import axes_of
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree, hierarchy

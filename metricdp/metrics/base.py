@@ -10,8 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import listed, shown
-from metricdp.arrays import Floats, Ints, Singles, chunks
+from metricdp.arguments import Floats, Ints, Singles, chunks, listed, shown
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import promises
 from metricdp.metrics.identity_cache import IdentityCache

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints, chunks
+from metricdp.arguments import Floats, Ints, chunks
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
 from metricdp.metrics.searches import SiteBalls

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.errors import InputError
 from metricdp.kernels.boxes import clipped
 from metricdp.metrics.snapping import FINITE, shaped_points

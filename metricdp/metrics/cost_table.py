@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import floats, shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, floats, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import (
     MAX_GRID_DISTANCE,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arrays import Floats, Ints, Singles
+from metricdp.arguments import Floats, Ints, Singles
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
 from metricdp.metrics.by_rows import RowCosts

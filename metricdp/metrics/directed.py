@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import chosen
-from metricdp.arrays import Floats, Ints, Singles
+from metricdp.arguments import Floats, Ints, Singles, chosen
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
 from metricdp.kernels.shortest_paths import FAR

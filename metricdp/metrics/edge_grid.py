@@ -6,8 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from metricdp.arguments import positive
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Bools, Floats, Ints, positive
 from metricdp.errors import InputError
 from metricdp.metrics.base import EXTENTS, MAX_GRID_DISTANCE, checked_extent, public_grid
 from metricdp.universe.graph import Graph

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from metricdp.arguments import CRS
-from metricdp.arrays import Floats, Ints, Singles
+from metricdp.arguments import CRS, Floats, Ints, Singles
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
 from metricdp.kernels.shortest_paths import FAR

@@ -6,8 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from metricdp.arguments import listed
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, listed
 from metricdp.errors import InputError
 from metricdp.metrics.base import checked_ids
 from metricdp.metrics.by_rows import RowMetric

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints, Singles
+from metricdp.arguments import Floats, Ints, Singles
 from metricdp.metrics.base import Metric
 from metricdp.metrics.identity_cache import IdentityCache
 

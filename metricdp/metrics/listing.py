@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import listed
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, listed
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.set_systems import Balls, ListedSets

@@ -14,8 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from metricdp.arguments import floats, positive, shown
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats, floats, positive, shown
 from metricdp.errors import InputError
 from metricdp.metrics.snapping import CoordinatePlacing
 from metricdp.metrics.units import UNITS

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.protocols import Rows
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Floats, Ints, chunks
+from metricdp.arguments import Floats, Ints, chunks
 from metricdp.kernels.coverage import add_balls
 from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.reach import bounded_search

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from metricdp.arguments import positive, sealed
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, positive, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.coverage import add_rows
 from metricdp.metrics.base import Metric

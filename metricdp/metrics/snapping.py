@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from metricdp import protocols
-from metricdp.arguments import floats
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, floats
 from metricdp.errors import InputError
 from metricdp.protocols import trusted
 from metricdp.universe.transformation import Transformation

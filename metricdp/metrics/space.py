@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import CRS, floats
-from metricdp.arrays import Floats
+from metricdp.arguments import CRS, Floats, floats
 from metricdp.errors import InputError
 from metricdp.metrics.base import checked_extent
 from metricdp.metrics.corners import Corners

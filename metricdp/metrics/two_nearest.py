@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints, chunks
+from metricdp.arguments import Ints, chunks
 from metricdp.kernels.heap import FAR
 from metricdp.kernels.two_nearest import add_row
 from metricdp.protocols import Rows, sound_rows

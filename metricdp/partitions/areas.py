@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import listed, shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, listed, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.errors import InputError
 from metricdp.partitions.service import Service, near_and_far
 from metricdp.protocols import is_trusted, trusted

@@ -23,8 +23,7 @@ import numpy as np
 from metricdp.accounting import Cost
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.continual import DayBlock, Level, Node, Schedule, l1, squared
-from metricdp.arguments import Amount
-from metricdp.arrays import Ints
+from metricdp.arguments import Amount, Ints
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand

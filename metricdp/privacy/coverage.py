@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from metricdp.arguments import integer, listed
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, integer, listed
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.protocols import Partition, SetSystem, Space, is_trusted
 from metricdp.records.sums.coverage import add_sums, bounded

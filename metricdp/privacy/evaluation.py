@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import listed, positive
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, listed, positive
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.protocols import finite

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from metricdp.accounting import Budget, BudgetSlice, Cost, ZCDPAccountant, exact
 from metricdp.accounting.covering import exponent
-from metricdp.arguments import Amount, positive, shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Amount, Floats, Ints, positive, shown
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import _vault
 from metricdp.privacy.caps import squared_sensitivity

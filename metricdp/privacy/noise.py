@@ -15,7 +15,7 @@ import numpy as np
 from metricdp.accounting import BudgetSlice, Cost, ZCDPAccountant
 from metricdp.accounting.cost import pure_rho
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.kernels.scores import CAP
 from metricdp.progress import progress
 from metricdp.refusals import InputError

@@ -18,8 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import floats, integer, listed, sealed
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, floats, integer, listed, sealed
 from metricdp.kernels.points import relative_sums
 from metricdp.protocols import Partition, Space, box, sound_parts, space_of
 from metricdp.records.engines import Source, sums

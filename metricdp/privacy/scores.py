@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metricdp.arguments import integer, positive, sealed
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, integer, positive, sealed
 from metricdp.kernels.scores import CAP, add_costs, add_covered
 from metricdp.privacy.queries import one_universe
 from metricdp.protocols import Finite, Space, finite

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting.logarithms import clock_bounds as _clock
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.kernels.race import clock, race
 
 Selector = Literal["exponential mechanism", "permute-and-flip"]

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
 from metricdp.accounting.scales import excess
-from metricdp.arguments import integer
-from metricdp.arrays import Bools, Ints
+from metricdp.arguments import Bools, Ints, integer
 from metricdp.kernels.scores import CAP
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from metricdp.privacy.queries import Query

@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metricdp.arguments import integer, listed, positive, sealed
-from metricdp.arrays import Bools, Ints
+from metricdp.arguments import Bools, Ints, integer, listed, positive, sealed
 from metricdp.kernels.scores import capped_dot
 from metricdp.privacy.scores import SelectionQuery
 from metricdp.protocols import Finite, finite

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import integer
-from metricdp.arrays import Ints, chunks
+from metricdp.arguments import Ints, chunks, integer
 from metricdp.privacy.queries import Query
 from metricdp.protocols import Measured, space_of
 from metricdp.refusals import InputError

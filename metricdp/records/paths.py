@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.kernels.quadtree_cells import cells_of, path_bits
 from metricdp.protocols import CellTree, Partition, TreeCells
 from metricdp.records.engines.sources import Answer, Source

@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metricdp.arguments import shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, shown
 from metricdp.atomic import drafted, write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_units_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 
 PALETTE: tuple[str, ...] = (
     "#5056db",

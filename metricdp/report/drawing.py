@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.report.colors import PALETTE, assign_colors
 from metricdp.report.layout import pivot_layout
 from metricdp.universe.bends import Bends

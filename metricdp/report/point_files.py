@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import chosen, file_path
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats, chosen, file_path
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.universe.crs import WGS84

@@ -19,8 +19,7 @@ import numpy as np
 from metricdp.accounting import BudgetSlice, Cost, Ledger, exact
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.ledger import Answered
-from metricdp.arguments import Amount, shown
-from metricdp.arrays import Ints
+from metricdp.arguments import Amount, Ints, shown
 from metricdp.errors import InputError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, PrivateDemand, measure

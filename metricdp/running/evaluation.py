@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget, BudgetSlice, Cost
-from metricdp.arguments import Amount, listed, positive
-from metricdp.arrays import Bools, Floats
+from metricdp.arguments import Amount, Bools, Floats, listed, positive
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.methods.asking import Account, Ask, Statement, driven

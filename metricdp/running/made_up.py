@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import starts_for
 from metricdp.methods.expected import Expected, ExpectedPoints

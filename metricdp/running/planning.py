@@ -20,8 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from metricdp.accounting import Ledger, exact
-from metricdp.arguments import Amount, chosen, count, listed
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Amount, Floats, Ints, chosen, count, listed
 from metricdp.columns import aligned
 from metricdp.errors import InputError
 from metricdp.methods.expected import Expectation

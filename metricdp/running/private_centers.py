@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget
-from metricdp.arguments import Amount, count, floats, integer, positive, shown
-from metricdp.arrays import Floats
+from metricdp.arguments import Amount, Floats, count, floats, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_steps

@@ -25,7 +25,7 @@ from metricdp.accounting import Cost, Ledger
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.continual import Node
 from metricdp.archives import read_archive
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.atomic import durable_file, taking_turns
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric

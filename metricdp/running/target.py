@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from metricdp.arguments import shown
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats, shown
 from metricdp.errors import InputError
 
 LADDER = ("0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.kernels.block_swaps import block_local_search, block_relink, block_seeds
 from metricdp.solvers.stopping import NEVER, Deadline
 from metricdp.threads import in_threads

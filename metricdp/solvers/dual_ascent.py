@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Bools, Floats, Ints
 from metricdp.kernels.dual_ascent import cheapest, reduced_costs, served
 from metricdp.kernels.near_swaps import transposed
 from metricdp.solvers.entries import Entries

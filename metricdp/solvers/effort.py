@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.metrics.base import Metric
 from metricdp.solvers.kmedian import WHOLE_BLOCK, Found, costs_between, solve
 from metricdp.solvers.near_lists import BlockCosts, Costs, MetricCosts, places

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints, opened_first
+from metricdp.arguments import Floats, Ints, opened_first
 from metricdp.metrics.base import Metric
 from metricdp.solvers import level_programs, parts
 from metricdp.solvers.bounds import Certificate, judged

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.kernels.impedances import impedance_costs
 from metricdp.kernels.shortest_paths import balls
 from metricdp.kernels.two_nearest import (

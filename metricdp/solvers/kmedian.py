@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints, Singles, opened_first
+from metricdp.arguments import Floats, Ints, Singles, opened_first
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.identity_cache import IdentityCache

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Bools, Floats, Ints
 from metricdp.solvers.entries import Entries
 from metricdp.solvers.programs import Constraint, minimized, side_by_side
 from metricdp.solvers.stopping import Deadline

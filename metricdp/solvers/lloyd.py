@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.seeds import seeds, swaps
 from metricdp.solvers.stopping import NEVER, Deadline

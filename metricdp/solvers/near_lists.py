@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from metricdp.arrays import Floats, Ints, chunks
+from metricdp.arguments import Floats, Ints, chunks
 from metricdp.kernels.near_swaps import near_of_block
 from metricdp.kernels.reach import searched_lists
 from metricdp.kernels.shortest_paths import workspace

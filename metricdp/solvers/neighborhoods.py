@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from metricdp.arrays import Bools, Floats, Ints, opened_first
+from metricdp.arguments import Bools, Floats, Ints, opened_first
 from metricdp.kernels.near_swaps import (
     Near,
     descended,

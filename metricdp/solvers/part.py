@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.kernels.dual_ascent import cheapest
 from metricdp.solvers import level_programs
 from metricdp.solvers.block import block_search

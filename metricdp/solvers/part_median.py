@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.solvers.stopping import NEVER, Deadline

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.kernels.dual_ascent import cheapest
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack, issparse
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.kernels.row_weighting import cover_rows
 from metricdp.solvers.stopping import Deadline
 

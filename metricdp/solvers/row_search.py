@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints, chunks
+from metricdp.arguments import Floats, Ints, chunks
 from metricdp.kernels.block_swaps import Labels, block_losses, row_changes
 from metricdp.metrics.base import Metric
 from metricdp.progress import progress

@@ -8,7 +8,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.errors import InputError, ReadingError
 from metricdp.methods.caps import Caps
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric

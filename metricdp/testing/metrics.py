@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.metrics import promises
 from metricdp.metrics.base import Metric

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.errors import InputError
 from metricdp.methods.solving import solve
 from metricdp.metrics import CostTable, EuclideanMetric, Metric

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import floats, shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, floats, shown
 from metricdp.errors import InputError
 from metricdp.options import hashable
 from metricdp.universe.crs import WGS84

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metricdp.arguments import shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, shown
 from metricdp.errors import GraphFileError, InputError
 from metricdp.options import check_distinct
 from metricdp.universe.bends import Bends, bends_of

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from metricdp.arguments import floats
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arguments import Bools, Floats, Ints, floats
 from metricdp.errors import (
     DirectedGraphError,
     DisconnectedGraphError,

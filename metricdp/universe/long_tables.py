@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import file_path, floats, listed, shown
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats, file_path, floats, listed, shown
 from metricdp.errors import InputError
 from metricdp.options import check_distinct, hashable
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.errors import InputError
 from metricdp.universe.crs import EARTH_RADIUS, WGS84, known_crs
 from metricdp.universe.crs_kinds import described, kind_of

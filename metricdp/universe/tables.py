@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.errors import GraphFileError, MissingExtraError
 from metricdp.universe.text import bare_name, decode, has_codes, is_number, read_bytes
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metricdp.arguments import file_path
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, file_path
 from metricdp.errors import GraphFileError, InputError
 
 SPARE_VERTICES = 1_000_000

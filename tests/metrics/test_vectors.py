@@ -23,7 +23,7 @@ numbers = st.one_of(
 @pytest.mark.parametrize("d", [1, 2, 13])
 @pytest.mark.parametrize("k", [1, 7, 8, 60])
 def test_nearest_by_rows_and_by_tree(kind, d, k, monkeypatch):
-    monkeypatch.setattr("metricdp.arrays.ENTRIES", 500)  # several blocks of rows
+    monkeypatch.setattr("metricdp.arguments.ENTRIES", 500)  # several blocks of rows
     points = np.random.default_rng(d).normal(size=(150, d))
     metric, centers = kind(points), np.random.default_rng(k).choice(150, k)
     label, distance = metric.nearest_to(centers)

@@ -273,7 +273,7 @@ def test_totals_of_many_values_see_few_records_at_a_time(monkeypatch):
         return places.table[records[:, 0].astype(int)]
 
     places.amounts = amounts
-    monkeypatch.setattr("metricdp.arrays.ENTRIES", 6)
+    monkeypatch.setattr("metricdp.arguments.ENTRIES", 6)
     assert TotalsQuery(places, 3).exact(np.array([[0.5], [1.5], [0.0], [2.0]] * 5)).tolist() == [
         65,
         -25,

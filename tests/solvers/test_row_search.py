@@ -46,7 +46,7 @@ def consistent(search, metric, weights, power):
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("k", [1, 2, 7])
 def test_a_descent_over_everything_ends_in_a_local_optimum(kind, power, k, monkeypatch):
-    monkeypatch.setattr("metricdp.arrays.ENTRIES", 50)  # blocks of a few rows and columns
+    monkeypatch.setattr("metricdp.arguments.ENTRIES", 50)  # blocks of a few rows and columns
     metric, weights, rng = world(kind)
     search = RowSearch(metric, weights, rng.choice(60, k, replace=False), power)
     consistent(search, metric, weights, power)

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricdp.accounting.cost import MIN_EPSILON
-from metricdp.arguments import positive
-from metricdp.arrays import Bools, Floats
+from metricdp.arguments import Bools, Floats, positive
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
 from metricdp.methods.demand_release import Release

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.kernels.seeds import blurred
 from metricdp.methods.box.descent import distinct_in
 from metricdp.solvers.lloyd import lloyd

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.kernels.hst_passes import consistent_counts, counts_above_noise
 from metricdp.methods.finite.hst_counts import noise_variance
 from metricdp.partitions.box.quadtree import QuadtreeCells

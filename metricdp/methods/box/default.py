@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.asking import Account, Ask, Image, Steps
 from metricdp.methods.box.descent import Step, descended, distinct_in

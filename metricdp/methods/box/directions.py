@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.methods.asking import Account, Ask, Image
 from metricdp.methods.box.descent import shrinkage
 from metricdp.methods.box.distances import DistancesTogether, measured_together

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.methods.asking import Ask, Image
 from metricdp.methods.shares import deviation, least_radius
 from metricdp.metrics.space import EuclideanSpace

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.methods.asking import Ask
 from metricdp.methods.shares import Terms, deviation
 from metricdp.metrics.space import EuclideanSpace

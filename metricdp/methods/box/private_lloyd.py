@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.descent import Step, descended, distinct_in
 from metricdp.methods.box.distances import ShellCounts, measured_distances

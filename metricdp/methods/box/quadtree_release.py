@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.methods.box.anywhere import searched
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.demand_release import Release, on_weights

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.asking import Ask, Image
 from metricdp.methods.box.anywhere import on_points

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricdp.arrays import Bools, Floats
+from metricdp.arguments import Bools, Floats
 from metricdp.kernels.tree_posterior import passed_down
 from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.solvers.estimate.tree_posterior import Estimate, least_squares

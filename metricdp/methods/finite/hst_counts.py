@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting import Cost
-from metricdp.arguments import positive, shown
-from metricdp.arrays import Bools, Floats
+from metricdp.arguments import Bools, Floats, positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.hst_passes import consistent_counts, counts_above_noise
 from metricdp.methods.asking import Account, Ask

@@ -28,8 +28,7 @@ import numpy as np
 
 from metricdp.accounting import Cost, exact, selection_epsilon
 from metricdp.accounting.cost import pure_epsilon
-from metricdp.arguments import count, positive, shown
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, count, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Select, Steps, Within
 from metricdp.methods.finite.hst import DPHST

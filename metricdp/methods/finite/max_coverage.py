@@ -31,8 +31,7 @@ import numpy as np
 
 from metricdp.accounting import Cost, exact
 from metricdp.accounting.covering import exponent
-from metricdp.arguments import count, positive, shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, count, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
 from metricdp.methods.box.private_candidates import private_candidates

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting import Cost
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Steps
 from metricdp.methods.demand_release import Release

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.projections import projected, squares_from
 from metricdp.metrics.space import EuclideanSpace

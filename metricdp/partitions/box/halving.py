@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arrays import Bools, Floats
+from metricdp.arguments import Bools, Floats
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree

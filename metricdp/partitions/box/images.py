@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 

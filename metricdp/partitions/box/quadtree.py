@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import count
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, count
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS, cells_of, path_keys, root_key, steps_of
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.tree_cells import Cells, axes_of

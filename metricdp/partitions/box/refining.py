@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.partitions.box.quadtree import QuadtreeCells
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS, split_cells
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import TreeCells

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import count
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, count
 from metricdp.errors import InputError
 from metricdp.kernels.nested import nested_clusters
 from metricdp.metrics.base import Metric, metric_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.protocols import Finite
 
 

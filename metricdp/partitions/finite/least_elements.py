@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from metricdp.arrays import Ints, chunks
+from metricdp.arguments import Ints, chunks
 from metricdp.kernels.least_elements import (
     Labeling,
     graph_labels,

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Bools, Floats, Ints, Singles
+from metricdp.arguments import Bools, Floats, Ints, Singles
 from metricdp.kernels.tree_posterior import summed_up
 from metricdp.kernels.ward import node_costs, ward_tree
 from metricdp.metrics.base import Metric

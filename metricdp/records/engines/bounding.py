@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.kernels.digests import hashes
 from metricdp.records.ingestion.columns import column, texts
 from metricdp.records.ingestion.encoders import USER, Reading

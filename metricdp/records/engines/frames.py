@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import shown
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, shown
 from metricdp.protocols import Space, finite, space_of
 from metricdp.records.engines.bounding import UserRule
 from metricdp.records.engines.sources import Answer, Coins, Gathered, Groups, Source, Tallied, Tally

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.records.exact import (
     ROWS,
     Total,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.records.engines.sources import Answer, Groups, Listed, Source, kept_of
 from metricdp.records.exact import Total, by_digits, grouped_sum
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.records.ingestion.cells import BLANKS, NO_NUMBER, number_of, text_of
 from metricdp.refusals import InputError
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.records.ingestion.columns import simplified
 
 AXES = ("geometry.x", "geometry.y")

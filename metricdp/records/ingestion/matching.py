@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.protocols import Space, box, finite
 from metricdp.records.ingestion.cells import EXACT, canonical, text_of
 from metricdp.records.ingestion.columns import Column as Column

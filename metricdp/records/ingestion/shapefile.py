@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.refusals import GraphFileError
 
 _WHOLE = re.compile(rb"[+-]?[0-9]+")

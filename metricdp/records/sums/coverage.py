@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.kernels.scores import CAP
 from metricdp.protocols import SetSystem, is_trusted
 from metricdp.refusals import InputError

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints, chunks
+from metricdp.arguments import Ints, chunks
 from metricdp.protocols import Finite, sound_rows
 
 

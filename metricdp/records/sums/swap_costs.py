@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.kernels import swap_costs as kernels
 from metricdp.protocols import Finite
 from metricdp.records.exact import combined, digits, to_array

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.report import drawing
 from metricdp.report.colors import PALETTE, ink_on
 

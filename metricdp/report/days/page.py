@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.report.assets import asset, filled

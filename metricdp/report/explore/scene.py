@@ -13,8 +13,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
-from metricdp.arguments import floats, listed
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, floats, listed
 from metricdp.errors import InputError
 from metricdp.methods.remarks import percent
 from metricdp.methods.result import Result

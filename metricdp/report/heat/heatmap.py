@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metricdp.arguments import chosen, file_path
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints, chosen, file_path
 from metricdp.atomic import drafted, write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_words, unit_shown

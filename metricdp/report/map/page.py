@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricdp.arguments import floats, integer, listed, shown
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats, floats, integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.options import hashable

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.kernels.tree_posterior import consistent
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.solvers.estimate.intervals import LEVEL, Interval

@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Floats, Singles
+from metricdp.arguments import Floats, Singles
 
 LEVEL = 0.95  # custom
 _TOLERANCE = 1e-5  # relative error of an interval's end, against time

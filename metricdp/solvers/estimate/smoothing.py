@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from metricdp.arrays import Floats, Ints, chunks
+from metricdp.arguments import Floats, Ints, chunks
 from metricdp.kernels import smoothing as kernels
 from metricdp.metrics.base import Metric
 from metricdp.solvers.estimate.credible import UNEVEN, Credible

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.kernels.tree_posterior import Splits, consistent, downward, sampled, upward
 from metricdp.partitions.finite.ward import PartitionTree
 

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from metricdp.arguments import positive
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, positive
 from metricdp.errors import InputError
 from metricdp.options import Length, Weights
 from metricdp.solvers.objectives.instance import WITHIN, Chosen, Floats, Instance, Positions

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 
-from metricdp.arrays import Ints, opened_first
+from metricdp.arguments import Ints, opened_first
 from metricdp.kernels.assignment_search import Sites, local_search
 from metricdp.kernels.packing import knapsack, knapsacks
 from metricdp.kernels.transport import transport

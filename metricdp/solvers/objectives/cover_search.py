@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.kernels.cover_swaps import cover_local_search, fill_greedily
 from metricdp.solvers.objectives.instance import Floats, Instance
 from metricdp.solvers.programs import most_covered

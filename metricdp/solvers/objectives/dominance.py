@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.kernels.row_weighting import maximal_columns
 from metricdp.solvers.objectives.rows import ReachLists
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from metricdp.arrays import Bools, Ints
+from metricdp.arguments import Bools, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.cover_branches import NearSites, branches, search_branches
 from metricdp.kernels.dual_ascent import cheapest

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metricdp.arrays import Bools, Ints
+from metricdp.arguments import Bools, Ints
 from metricdp.solvers.objectives.dominance import matrix_of, maximal
 from metricdp.solvers.objectives.instance import Floats
 from metricdp.solvers.programs import Constraint, minimized, relaxed

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints, opened_first
+from metricdp.arguments import Floats, Ints, opened_first
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.solvers.stopping import NEVER, Deadline

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from metricdp.arrays import Bools, chunks
+from metricdp.arguments import Bools, chunks
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.dominance import matrix_of
 from metricdp.solvers.objectives.independent import independent_rows

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, eye_array, hstack, vstack
 
-from metricdp.arrays import Bools
+from metricdp.arguments import Bools
 from metricdp.kernels.packing import reduced_costs, subsets_of
 from metricdp.solvers.objectives.instance import Floats
 from metricdp.solvers.programs import Constraint, minimized, relaxed, scale_of

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import block_diag, csr_array, eye_array, kron, vstack
 
-from metricdp.arguments import floats, shown
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints, floats, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.by_rows import RowMetric

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.solvers.objectives.instance import Floats
 
 _FRACTIONAL, _INTEGRAL = 0.3, 0.02

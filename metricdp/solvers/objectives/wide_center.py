@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metricdp.arrays import Ints
+from metricdp.arguments import Ints
 from metricdp.kernels.row_weighting import cover_rows
 from metricdp.solvers.objectives.center_search import CLOSE, CenterSearch
 from metricdp.solvers.objectives.dominance import Undominated, matrix_of, maximal

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData
 from metricdp.universe.formats.format import Columns, File, Format, Nodes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.universe.edges import EdgeData
 from metricdp.universe.graph import CoordinateSystem
 from metricdp.universe.text import bare_name, decode

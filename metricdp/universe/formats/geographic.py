@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arguments import Floats, Ints
 from metricdp.errors import GraphFileError
 from metricdp.universe import geo, geopackage
 from metricdp.universe.crs import crs_text

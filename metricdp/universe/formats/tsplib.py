@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arguments import Floats
 from metricdp.errors import GraphFileError
 from metricdp.universe.text import read_text
 

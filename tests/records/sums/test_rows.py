@@ -15,7 +15,7 @@ def test_each_point_once_with_its_count_and_row(records, at_a_time):
     line = np.arange(7.0)
     metric = PrecomputedMetric(np.abs(line[:, None] - line))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("metricdp.arrays.ENTRIES", 7 * at_a_time)
+        patch.setattr("metricdp.arguments.ENTRIES", 7 * at_a_time)
         parts = list(rows_from(metric, np.array(records, np.int64)))
     assert all(len(points) <= max(1, at_a_time) for points, _, _ in parts)
     found = {

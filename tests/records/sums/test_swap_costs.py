@@ -85,7 +85,7 @@ def test_any_change_of_centers_may_be_served(problem, data):
 @pytest.mark.parametrize("power", [1, 2])
 def test_other_metrics_too(kind, power, kept_rows, monkeypatch):
     monkeypatch.setattr("metricdp.metrics.searches._KEPT_ROWS", kept_rows)
-    monkeypatch.setattr("metricdp.arrays.ENTRIES", 100)
+    monkeypatch.setattr("metricdp.arguments.ENTRIES", 100)
     rng = np.random.default_rng(5)
     points = np.r_[rng.random((30, 3)), np.zeros((5, 3))]
     metric = (
