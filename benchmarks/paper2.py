@@ -41,11 +41,11 @@ from benchmarks.sets import graphs
 from benchmarks.sets.graphs import Classified
 from metricdp.bench.report import Column, Report, aligned, gathered
 from metricdp.errors import InputError
+from metricdp.methods.asking import Terms
 from metricdp.methods.finite.hst import DPHST
 from metricdp.methods.finite.hst_counts import splitting_levels
 from metricdp.methods.finite.local_search import LocalSearch
 from metricdp.methods.question import Question
-from metricdp.methods.shares import Terms
 from metricdp.metrics import PrecomputedMetric
 from metricdp.solvers.block import block_search
 

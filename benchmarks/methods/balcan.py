@@ -28,13 +28,12 @@ import numpy as np
 
 from metricdp.arguments import Floats, integer, shown
 from metricdp.errors import InputError
-from metricdp.methods.asking import Account, Ask, Image, Steps, Within
+from metricdp.methods.asking import Account, Ask, Image, Steps, Terms, Within, deviation
 from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.finite.local_search import LocalSearch
 from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import Floats
-from metricdp.methods.asking import Account, Steps
+from metricdp.methods.asking import Account, Steps, Terms
 from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages, release_of
 from metricdp.methods.box.anywhere import anywhere
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.shares import Terms
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.solvers.stopping import Deadline

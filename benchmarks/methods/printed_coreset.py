@@ -42,12 +42,20 @@ from benchmarks.methods.rec_concave import (
 from benchmarks.methods.slabs import middles
 from metricdp.arguments import Floats, chosen, integer, positive, shown
 from metricdp.errors import InputError
-from metricdp.methods.asking import Account, Ask, Parts, Select, Steps
+from metricdp.methods.asking import (
+    COUNT_SHARE,
+    Account,
+    Ask,
+    Parts,
+    Select,
+    Steps,
+    Terms,
+    count_records,
+)
 from metricdp.methods.box.anywhere import anywhere, searched
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.releases import Receipt

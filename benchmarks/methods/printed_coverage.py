@@ -25,7 +25,7 @@ from metricdp.accounting import Cost
 from metricdp.accounting.covering import exponent
 from metricdp.errors import InputError
 from metricdp.methods import MaxCoverage
-from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
+from metricdp.methods.asking import Account, Ask, Cover, Steps, Terms, Within
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import on_weights
 from metricdp.methods.finite.max_coverage import (
@@ -35,7 +35,6 @@ from metricdp.methods.finite.max_coverage import (
     weights_release,
 )
 from metricdp.methods.method import Method
-from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
 from metricdp.metrics.set_systems import Balls
 from metricdp.metrics.vectors import EuclideanMetric

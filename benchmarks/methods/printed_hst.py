@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from benchmarks.methods.hst_subtrees import hst_init
 from metricdp.methods import DPHST
-from metricdp.methods.asking import Account, Ask, Steps
+from metricdp.methods.asking import Account, Ask, Steps, Terms, level_shares
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition
 from metricdp.methods.question import Question
-from metricdp.methods.shares import Terms, level_shares
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import tree_for
 from metricdp.privacy.queries import HistogramQuery

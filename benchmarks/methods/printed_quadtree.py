@@ -15,9 +15,9 @@ from fractions import Fraction
 from typing import Any
 
 from benchmarks.methods.several_trees import SeveralTrees
+from metricdp.methods.asking import level_shares
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.finite.hst_counts import checked_budget
-from metricdp.methods.shares import level_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.quadtree import QuadtreeCells
 

@@ -29,14 +29,13 @@ from metricdp.accounting import Cost
 from metricdp.arguments import Floats, count, shown
 from metricdp.errors import InputError
 from metricdp.kernels.projections import projected
-from metricdp.methods.asking import Account, Ask, Image, Steps, Within
+from metricdp.methods.asking import Account, Ask, Image, Steps, Terms, Within, level_shares
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_step
 from metricdp.methods.method import Composition, Method, answer_of
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.registry import BY_NAME, answering
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms, level_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
 from metricdp.protocols import trusted

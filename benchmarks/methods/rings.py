@@ -22,11 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from metricdp.accounting import Budget
 from metricdp.arguments import Amount, Bools, Floats, Ints, count, positive, shown
 from metricdp.errors import InputError
-from metricdp.methods.asking import Ask
+from metricdp.methods.asking import Ask, Terms, deviation, level_shares, price_in_shares
 from metricdp.methods.box.distances import N_SHELLS, RATIO
 from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_step, lloyd_steps
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms, deviation, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.privacy import HistogramQuery, PrivateDemand

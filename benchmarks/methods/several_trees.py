@@ -22,12 +22,11 @@ from benchmarks.methods.quadtree_means import improved_means
 from benchmarks.methods.tree_dp import table_sizes, tree_k_median
 from metricdp.arguments import Floats, chosen, count
 from metricdp.methods import Quadtree
-from metricdp.methods.asking import Ask
+from metricdp.methods.asking import Ask, Terms
 from metricdp.methods.box.private_lloyd import MOST_STEPS
 from metricdp.methods.box.quadtree_release import solver_centers
 from metricdp.methods.demand_release import Release
 from metricdp.methods.question import BoxQuestion, Question
-from metricdp.methods.shares import Terms
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.refining import refined
 

@@ -13,10 +13,9 @@ from benchmarks.methods.hst_subtrees import hst_init
 from benchmarks.methods.tree_dp import solve_on_tree
 from metricdp.arguments import Ints, chosen
 from metricdp.methods import DPHST
-from metricdp.methods.asking import Steps
+from metricdp.methods.asking import Steps, Terms
 from metricdp.methods.demand_release import Release, Search, on_weights
 from metricdp.methods.question import Question
-from metricdp.methods.shares import Terms
 
 
 def initial(release: Release, question: Question) -> Ints:

@@ -29,7 +29,7 @@ def run(args: Namespace) -> None:
     """Check, read, compute, report."""
     _check_options(args)
     if args.epsilon is not None:
-        from metricdp.methods.shares import Terms, price_in_shares
+        from metricdp.methods.asking import Terms, price_in_shares
 
         budget.check_budget(args, price_in_shares(Terms.offered(args.epsilon, args.delta or 0)))
     metric = inputs.read_metric(args)

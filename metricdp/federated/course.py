@@ -18,11 +18,10 @@ from metricdp.accounting import Cost, exact
 from metricdp.arguments import count
 from metricdp.errors import InputError
 from metricdp.federated.messages import Past
-from metricdp.methods.asking import Account, Ask, Statement
+from metricdp.methods.asking import Account, Ask, Statement, Terms
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question, asked_of
 from metricdp.methods.registry import BY_NAME, answering
-from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
 from metricdp.metrics.identity_cache import IdentityCache
 from metricdp.metrics.space import EuclideanSpace

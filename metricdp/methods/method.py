@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Literal, Self, cast
 
 from metricdp.accounting import Cost
 from metricdp.arguments import positive
-from metricdp.methods.asking import Ask, Steps
+from metricdp.methods.asking import COUNT_SHARE, Ask, Steps, Terms, counts_of
 from metricdp.methods.demand_release import Release
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
-from metricdp.methods.shares import COUNT_SHARE, Terms, counts_of
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 

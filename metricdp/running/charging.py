@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from metricdp.accounting import Budget, BudgetSlice, Cost, Ledger
 from metricdp.errors import InputError
-from metricdp.methods.shares import Terms
+from metricdp.methods.asking import Terms
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand

@@ -11,7 +11,7 @@ from metricdp.accounting import Budget, Cost
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import Amount, count
 from metricdp.errors import InputError
-from metricdp.methods.shares import Terms
+from metricdp.methods.asking import Terms
 from metricdp.metrics.base import metric_of
 from metricdp.metrics.listing import listed_sets
 from metricdp.partitions.finite.labels import LabelParts

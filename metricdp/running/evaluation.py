@@ -29,9 +29,8 @@ from metricdp.accounting import Budget, BudgetSlice, Cost
 from metricdp.arguments import Amount, Bools, Floats, listed, positive
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
-from metricdp.methods.asking import Account, Ask, Statement, driven
+from metricdp.methods.asking import Account, Ask, Statement, Terms, driven, price_in_shares
 from metricdp.methods.demand_release import Release
-from metricdp.methods.shares import Terms, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_words, positive_in_units_of, unit_shown

@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike
 from metricdp.accounting import Budget
 from metricdp.arguments import Amount, Floats, count, floats, integer, positive, shown
 from metricdp.errors import InputError
+from metricdp.methods.asking import Terms, level_shares, price_in_shares
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_steps
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
 from metricdp.protocols import box

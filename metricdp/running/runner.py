@@ -18,11 +18,10 @@ from metricdp.accounting import BudgetSlice, Cost, ZCDPAccountant
 from metricdp.accounting.cost import ZCDP
 from metricdp.arguments import Amount
 from metricdp.methods import asking
-from metricdp.methods.asking import Image, Steps, Work, driven
+from metricdp.methods.asking import Image, Steps, Terms, Work, driven
 from metricdp.methods.method import Method, answer_of
 from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms
 from metricdp.privacy import PrivateDemand, Query, gate, measure
 from metricdp.protocols import Partition
 from metricdp.releases import Neighboring, Receipt, Release

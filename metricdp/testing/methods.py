@@ -16,11 +16,10 @@ from metricdp.accounting import Ledger
 from metricdp.accounting.cost import MIN_EPSILON
 from metricdp.arguments import Amount
 from metricdp.errors import BudgetError, InputError
-from metricdp.methods.asking import driven
+from metricdp.methods.asking import Terms, driven
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question, asked_of
 from metricdp.methods.registry import BY_NAME, answering
-from metricdp.methods.shares import Terms
 from metricdp.metrics import EuclideanSpace
 from metricdp.metrics.graph import GraphMetric
 from metricdp.privacy import PrivateDemand

@@ -9,9 +9,8 @@ from metricdp.accounting import Cost
 from metricdp.audit.patch import patched
 from metricdp.errors import BudgetError
 from metricdp.methods import BY_NAME, question
-from metricdp.methods.asking import Ask
+from metricdp.methods.asking import Ask, counts_of
 from metricdp.methods.box import quadtree_release
-from metricdp.methods.shares import counts_of
 from metricdp.privacy import CountQuery
 from metricdp.testing import MethodTestCase
 from tests import cases, refuses

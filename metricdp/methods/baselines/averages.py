@@ -19,10 +19,9 @@ import numpy as np
 from metricdp.accounting.cost import MIN_EPSILON
 from metricdp.arguments import Bools, Floats, positive
 from metricdp.errors import InputError
-from metricdp.methods.asking import Ask
+from metricdp.methods.asking import Ask, Terms, clipped_sums, deviation
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
-from metricdp.methods.shares import Terms, clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.cells import WholeBox

@@ -21,10 +21,9 @@ from fractions import Fraction
 import numpy as np
 
 from metricdp.arguments import count
-from metricdp.methods.asking import Account, Ask, Steps
+from metricdp.methods.asking import Account, Ask, Steps, Terms, deviation
 from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages, release_of
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.shares import Terms, deviation
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Release

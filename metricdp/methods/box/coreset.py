@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metricdp.methods.asking import Ask, Steps
+from metricdp.methods.asking import Ask, Steps, Terms
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.shares import Terms
 
 
 @dataclass(frozen=True, kw_only=True)

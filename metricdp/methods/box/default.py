@@ -31,7 +31,17 @@ import numpy as np
 
 from metricdp.arguments import Floats
 from metricdp.kernels.points import nearest_centers
-from metricdp.methods.asking import Account, Ask, Image, Steps
+from metricdp.methods.asking import (
+    Account,
+    Ask,
+    Image,
+    Records,
+    Steps,
+    Terms,
+    clipped_sums,
+    count_records,
+    least_radius,
+)
 from metricdp.methods.box.descent import Step, descended, distinct_in
 from metricdp.methods.box.directions import (
     MOST_AXES,
@@ -48,7 +58,6 @@ from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Records, Terms, clipped_sums, count_records, least_radius
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells, WholeBox
 from metricdp.partitions.box.images import Scaled

@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import Floats
-from metricdp.methods.asking import Ask, Image
-from metricdp.methods.shares import clipped_sums, deviation
+from metricdp.methods.asking import Ask, Image, clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.images import Scaled
 from metricdp.protocols import Partition

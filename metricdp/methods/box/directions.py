@@ -25,10 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricdp.arguments import Floats
-from metricdp.methods.asking import Account, Ask, Image
+from metricdp.methods.asking import Account, Ask, Image, clipped_sums, deviation
 from metricdp.methods.box.descent import shrinkage
 from metricdp.methods.box.distances import DistancesTogether, measured_together
-from metricdp.methods.shares import clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import HalfSpaces, WholeBox
 from metricdp.partitions.box.images import Scaled

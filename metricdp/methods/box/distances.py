@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from metricdp.arguments import Floats
-from metricdp.methods.asking import Ask, Image
-from metricdp.methods.shares import deviation, least_radius
+from metricdp.methods.asking import Ask, Image, deviation, least_radius
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, VoronoiCells
 from metricdp.privacy.queries import HistogramQuery

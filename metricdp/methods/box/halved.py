@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.methods.asking import Account, Ask, Steps
+from metricdp.methods.asking import Account, Ask, Records, Steps, Terms, count_records, counts_of
 from metricdp.methods.box.shrinking import shrinkage_factors
 from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import ExpectedPoints
@@ -34,7 +34,6 @@ from metricdp.methods.finite.partition import EVEN, Refinement, refined
 from metricdp.methods.finite.rounds import ENOUGH, Round
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.shares import Records, Terms, count_records, counts_of
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.halving import Halving

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import Floats
-from metricdp.methods.asking import Ask
-from metricdp.methods.shares import Terms, deviation
+from metricdp.methods.asking import Ask, Terms, deviation
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.buckets import BUCKETS, HashBuckets
 from metricdp.privacy.queries import HistogramQuery, LevelsQuery, SumsQuery

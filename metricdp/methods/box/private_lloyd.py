@@ -30,10 +30,9 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import Floats
-from metricdp.methods.asking import Ask
+from metricdp.methods.asking import Ask, Terms, clipped_sums
 from metricdp.methods.box.descent import Step, descended, distinct_in
 from metricdp.methods.box.distances import ShellCounts, measured_distances
-from metricdp.methods.shares import Terms, clipped_sums
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import VoronoiCells, WholeBox
 from metricdp.protocols import Partition

@@ -26,7 +26,18 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import chosen, count, positive
-from metricdp.methods.asking import Account, Ask, Image, Steps
+from metricdp.methods.asking import (
+    COUNT_SHARE,
+    Account,
+    Ask,
+    Image,
+    Steps,
+    Terms,
+    count_records,
+    counts_of,
+    level_shares,
+    shares_of_rest,
+)
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_steps
 from metricdp.methods.box.quadtree_release import release_of
@@ -36,14 +47,6 @@ from metricdp.methods.finite.rounds import number_of_parts
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
-from metricdp.methods.shares import (
-    COUNT_SHARE,
-    Terms,
-    count_records,
-    counts_of,
-    level_shares,
-    shares_of_rest,
-)
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree
 from metricdp.partitions.box.refining import refined

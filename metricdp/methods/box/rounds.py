@@ -26,12 +26,11 @@ import numpy as np
 
 from metricdp.arguments import Floats
 from metricdp.kernels.points import nearest_centers
-from metricdp.methods.asking import Ask, Image
+from metricdp.methods.asking import Ask, Image, Terms, clipped_sums, deviation, least_radius
 from metricdp.methods.box.anywhere import on_points
 from metricdp.methods.box.directions import Design, Shares
 from metricdp.methods.box.distances import measured_together
 from metricdp.methods.demand_release import Release
-from metricdp.methods.shares import Terms, clipped_sums, deviation, least_radius
 from metricdp.metrics.base import EXTENTS
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.cells import VoronoiCells

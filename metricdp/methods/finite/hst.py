@@ -9,7 +9,7 @@ from typing import Any
 
 from metricdp.accounting import Cost
 from metricdp.arguments import count
-from metricdp.methods.asking import Ask, Steps
+from metricdp.methods.asking import COUNT_SHARE, Ask, Steps, Terms, counts_of, level_shares
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.hst_counts import (
     MOST_LEVELS,
@@ -20,7 +20,6 @@ from metricdp.methods.finite.hst_counts import (
 )
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import Question
-from metricdp.methods.shares import COUNT_SHARE, Terms, counts_of, level_shares
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import checked_tree, tree_for

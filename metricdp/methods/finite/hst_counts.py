@@ -19,9 +19,8 @@ from metricdp.accounting import Cost
 from metricdp.arguments import Bools, Floats, positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.hst_passes import consistent_counts, counts_above_noise
-from metricdp.methods.asking import Account, Ask
+from metricdp.methods.asking import COUNT_SHARE, Account, Ask, Terms, count_records, level_shares
 from metricdp.methods.finite.rounds import PARTS_FACTOR, PARTS_POWER
-from metricdp.methods.shares import COUNT_SHARE, Terms, count_records, level_shares
 from metricdp.partitions.finite.hst import HST
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Mechanism, Receipt

@@ -30,12 +30,11 @@ from metricdp.accounting import Cost, exact, selection_epsilon
 from metricdp.accounting.cost import pure_epsilon
 from metricdp.arguments import Ints, count, positive, shown
 from metricdp.errors import InputError
-from metricdp.methods.asking import Account, Ask, Select, Steps, Within
+from metricdp.methods.asking import Account, Ask, Select, Steps, Terms, Within
 from metricdp.methods.finite.hst import DPHST
 from metricdp.methods.method import Composition, Method, answer_of
 from metricdp.methods.question import Question
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms
 from metricdp.options import flag
 from metricdp.partitions.finite.hst import HST
 from metricdp.privacy.swaps import CentersQuery, SwapQuery

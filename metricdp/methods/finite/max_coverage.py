@@ -33,14 +33,22 @@ from metricdp.accounting import Cost, exact
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import Floats, Ints, count, positive, shown
 from metricdp.errors import InputError
-from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
+from metricdp.methods.asking import (
+    COUNT_SHARE,
+    Account,
+    Ask,
+    Cover,
+    Steps,
+    Terms,
+    Within,
+    count_records,
+)
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import Release, Search, on_weights
 from metricdp.methods.finite.partition import Refinement
 from metricdp.methods.finite.rounds import number_of_parts
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
-from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
 from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
 from metricdp.metrics.listing import listed_balls

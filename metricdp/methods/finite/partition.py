@@ -29,7 +29,7 @@ import numpy as np
 from metricdp.accounting import Cost
 from metricdp.arguments import Floats, Ints
 from metricdp.errors import InputError
-from metricdp.methods.asking import Account, Ask, Steps
+from metricdp.methods.asking import COUNT_SHARE, Account, Ask, Records, Steps, Terms, count_records
 from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import Expected
 from metricdp.methods.finite.rounds import (
@@ -45,7 +45,6 @@ from metricdp.methods.finite.rounds import (
 )
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import Question
-from metricdp.methods.shares import COUNT_SHARE, Records, Terms, count_records
 from metricdp.partitions.finite.ward import Hierarchy, PartitionTree, hierarchy
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Release as Noisy

@@ -31,12 +31,11 @@ import numpy as np
 from metricdp.accounting import Cost, exact
 from metricdp.arguments import listed, shown
 from metricdp.errors import InputError
-from metricdp.methods.asking import Account, Ask, Parts, Steps
+from metricdp.methods.asking import Account, Ask, Parts, Steps, Terms
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.partition import Partition
 from metricdp.methods.method import Method
 from metricdp.methods.question import Question
-from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.releases import Neighboring

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.methods.asking import Ask, Steps
+from metricdp.methods.asking import Ask, Steps, Terms
 from metricdp.methods.method import Method
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms
 
 
 @dataclass(frozen=True, kw_only=True)

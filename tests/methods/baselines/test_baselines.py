@@ -11,9 +11,9 @@ import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.audit.worlds import Labels, UnitCells, demands, neighbors
 from metricdp.errors import InputError
+from metricdp.methods.asking import Terms
 from metricdp.methods.baselines import lsh
 from metricdp.methods.baselines.lloyd import count_share
-from metricdp.methods.shares import Terms
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split

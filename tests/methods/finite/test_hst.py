@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger
+from metricdp.methods.asking import level_shares
 from metricdp.methods.finite.hst import release_of
 from metricdp.methods.finite.hst_counts import (
     BUDGETS,
@@ -20,7 +21,6 @@ from metricdp.methods.finite.hst_counts import (
     number_of_levels,
     splitting_levels,
 )
-from metricdp.methods.shares import level_shares
 from metricdp.releases import Mechanism
 from metricdp.running.runner import Run
 from tests import cases, refuses, wrong
