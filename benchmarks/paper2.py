@@ -42,8 +42,7 @@ from benchmarks.sets.graphs import Classified
 from metricdp.bench.report import Column, Report, aligned, gathered
 from metricdp.errors import InputError
 from metricdp.methods.asking import Terms
-from metricdp.methods.finite.hst import DPHST
-from metricdp.methods.finite.hst_counts import splitting_levels
+from metricdp.methods.finite.hst import DPHST, splitting_levels
 from metricdp.methods.finite.local_search import LocalSearch
 from metricdp.methods.question import Question
 from metricdp.metrics import PrecomputedMetric

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from metricdp.methods.caps import Caps
     from metricdp.methods.demand_release import Coreset, PartitionRelease, Release
     from metricdp.methods.heat import heatmap
+    from metricdp.methods.question import Result
     from metricdp.methods.registry import METHODS
-    from metricdp.methods.result import Result
     from metricdp.methods.solution import Solution
     from metricdp.methods.solving import solve
     from metricdp.metrics import *  # noqa: F403

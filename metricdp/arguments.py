@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.refusals import InputError
+from metricdp.errors import InputError
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

@@ -1,24 +1,160 @@
-"""Exceptions: those of graphs and downloads, and all others by name."""
+"""Exceptions. Messages say what was wrong and what to do, and never quote private values."""
 
 from __future__ import annotations
 
-from metricdp.refusals import (
-    BudgetError,
-    GraphFileError,
-    InputError,
-    JournalError,
-    MetricDPError,
-    MissingExtraError,
-    ReadingError,
-    ResourceError,
-    installing,
-    one_line,
-)
+from fractions import Fraction
 
-__all__ = ["BudgetError", "DirectedGraphError", "DisconnectedGraphError", "DownloadError"]
-__all__ += ["GraphFileError", "InputError", "JournalError", "MetricDPError", "MissingExtraError"]
-__all__ += ["ReadingError", "ResourceError", "ShatteredGraphError", "UnknownIdError"]
-__all__ += ["installing", "one_line"]
+_HEAD = 600
+_TAIL = 200
+"""Longer messages are cut to so many characters of their start and of their end."""
+
+
+def one_line(text: str) -> str:
+    """Text with line breaks, control characters and undecodable bytes written as escapes.
+
+    Examples
+    --------
+    >>> one_line("roads\\n.csv")
+    'roads\\\\n.csv'
+    """
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
+
+
+class MetricDPError(Exception):
+    """Base of all exceptions that metricdp raises on purpose. A message is one printable line of
+    limited length, whatever it quotes.
+
+    Examples
+    --------
+    >>> issubclass(mdp.InputError, mdp.MetricDPError), str(mdp.MetricDPError("a\\nb"))
+    (True, 'a\\\\nb')
+    """
+
+    def __init__(self, message: str = "") -> None:
+        line = one_line(message)
+        short = f"{line[:_HEAD]} … {line[-_TAIL:]}"
+        super().__init__(line if len(line) <= _HEAD + _TAIL else short)
+
+
+class InputError(MetricDPError, ValueError):
+    """A public argument, file or graph breaks a stated rule.
+
+    Examples
+    --------
+    >>> issubclass(mdp.InputError, ValueError)
+    True
+    """
+
+
+class GraphFileError(InputError):
+    """The graph file `path` cannot be read in its assumed format; `line`: where reading stopped,
+    from 1, if it is known.
+
+    Examples
+    --------
+    >>> problem = GraphFileError("roads.csv", "a length is negative", line=7)
+    >>> str(problem), problem.line
+    ('roads.csv, line 7: a length is negative', 7)
+    """
+
+    def __init__(self, path: object, reason: str, line: int | None = None) -> None:
+        self.path = str(path)
+        self.line = line
+        where = f"{path}, line {line}" if line is not None else f"{path}"
+        super().__init__(f"{where}: {reason}")
+
+
+class ReadingError(MetricDPError):
+    """Private records could not be read for a reason other than their content: an engine failed, or
+    the table changed between two readings.
+
+    Examples
+    --------
+    >>> issubclass(ReadingError, InputError)
+    False
+    """
+
+
+class ResourceError(MetricDPError):
+    """Memory or disk space ran out while private records were read.
+
+    Examples
+    --------
+    >>> issubclass(ResourceError, InputError)
+    False
+    """
+
+
+class BudgetError(MetricDPError):
+    """A charge does not fit the ledger; nothing was read and nothing was spent. `asked`, `spent`,
+    `left`: of epsilon, or of what ran out (`what`), as exact fractions.
+
+    Examples
+    --------
+    >>> try:
+    ...     mdp.Ledger(epsilon=1).charge(2)
+    ... except mdp.BudgetError as problem:
+    ...     print(problem.asked, problem.left)
+    2 1
+    """
+
+    def __init__(
+        self, asked: Fraction, spent: Fraction, left: Fraction, what: str = "epsilon"
+    ) -> None:
+        self.asked = asked
+        self.spent = spent
+        self.left = left
+        self.what = what
+        facts = f"asked {what} {_show(asked)}, spent {_show(spent)}, left {_show(left)}"
+        super().__init__(f"privacy budget refused: {facts}")
+
+
+class JournalError(MetricDPError):
+    """The ledger's journal file cannot be trusted (another budget, a damaged line) or cannot be
+    written.
+
+    Examples
+    --------
+    >>> from metricdp.errors import JournalError
+    >>> issubclass(JournalError, mdp.InputError)
+    False
+    """
+
+
+def installing(extra: str) -> str:
+    """The command that installs an extra, from a clone: the package index has no metricdp yet,
+    where anybody could claim the name.
+
+    >>> installing("plots")
+    "pip install -e '.[plots]'"
+    """
+    return f"pip install -e '.[{extra}]'"
+
+
+class MissingExtraError(MetricDPError, ImportError):
+    """An optional dependency is not installed; `extra` names what to install.
+
+    Examples
+    --------
+    >>> problem = MissingExtraError("drawing", "plots")
+    >>> problem.extra, isinstance(problem, ImportError)
+    ('plots', True)
+    """
+
+    def __init__(self, feature: str, extra: str) -> None:
+        self.feature = feature
+        self.extra = extra
+        how = f"{installing(extra)}, in a clone of metricdp"
+        super().__init__(f"{feature} needs an optional dependency: {how}")
+
+
+def _show(value: Fraction) -> str:
+    try:
+        return f"{float(value):.6g}"
+    except OverflowError:
+        return "more than 1e308"
 
 
 class UnknownIdError(InputError, KeyError):

@@ -1,13 +1,16 @@
-"""Progress bars: on stderr, only on a terminal, only for work longer than two seconds, and never
-about private data.
+"""Progress bars, and a status line for long work without one: on stderr, only on a terminal, only
+for work longer than two seconds, and never about private data.
 """
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any
+from functools import partial
+from typing import IO, Any
 
 from tqdm import tqdm
 
@@ -58,3 +61,110 @@ def bar(steps: Iterable[Any] | None = None, **options: Any) -> tqdm:
     """A bar of tqdm that appears after two seconds; none in a `silent` block."""
     made = tqdm(steps, delay=2.0, disable=_SILENT.get() or None, leave=False, **options)
     return _in_its_place(made) if CLEARED and not made.disable else made
+
+
+WAIT = 1.8
+"""Seconds without output before the line appears."""
+
+
+class Waiting:
+    """A line on a terminal with the present work, shown after `wait` seconds without output, and
+    removed at the end. It counts seconds alone, as numbers of rows may be private.
+    """
+
+    def __init__(self, stream: IO[str] | None, wait: float = WAIT) -> None:
+        self._stream = stream if stream is not None and stream.isatty() else None
+        self._wait = wait
+        self._what = "loading libraries"
+        self._lock = threading.RLock()
+        self._last = self._since = time.monotonic()
+        self._width = 0
+        self._over = threading.Event()
+        self._compiles = 0
+        self._ear: Any = None
+
+    def __enter__(self) -> Waiting:
+        if self._stream is not None:
+            _ACTIVE.append(self)
+            CLEARED.append(self.clear)
+            threading.Thread(target=self._watch, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        with self._lock:
+            self.clear()
+            self._stream = None
+        if self._ear is not None:
+            self._ear()
+        with suppress(ValueError):
+            _ACTIVE.remove(self)
+            CLEARED.remove(self.clear)
+
+    def doing(self, what: str) -> None:
+        """Set the text of the present work, which is public."""
+        with self._lock:
+            self._what = what
+            self._since = time.monotonic()
+
+    def clear(self) -> None:
+        """Remove the line, as something else is written, and wait again."""
+        with self._lock:
+            if self._width and self._stream is not None:
+                self._write("\r" + " " * self._width + "\r")
+            self._width = 0
+            self._last = time.monotonic()
+
+    def _watch(self) -> None:
+        while not self._over.wait(self._wait / 6):
+            self._listen()
+            with self._lock:
+                if self._over.is_set() or time.monotonic() - self._last < self._wait:
+                    continue
+                if not _bars():
+                    self._show()
+
+    def _listen(self) -> None:
+        """Register for numba's compilation events; loads numba, which long work needs anyway."""
+        if self._ear is not None:
+            return
+        with suppress(Exception):  # an inner part of numba: without it the line says less
+            from numba.core import event
+
+            options = {
+                "on_start": lambda _, e: self._count(1),
+                "on_end": lambda _, e: self._count(-1),
+            }
+            ear = type("Ear", (event.Listener,), options)()
+            event.register("numba:compile", ear)
+            self._ear = partial(event.unregister, "numba:compile", ear)
+
+    def _count(self, step: int) -> None:
+        self._compiles += step
+
+    def _show(self) -> None:
+        compiling = "compiling, once on this machine" if self._compiles > 0 else ""
+        seconds = time.monotonic() - self._since
+        text = f"metricdp: {compiling or self._what} … {seconds:.0f} s"
+        self._write("\r" + text.ljust(self._width))
+        self._width = max(self._width, len(text))
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            assert self._stream is not None
+            self._stream.write(text)
+            self._stream.flush()
+
+
+_ACTIVE: list[Waiting] = []
+
+
+def doing(what: str) -> None:
+    """Set the text of all active lines; `what` is public."""
+    for waiting in _ACTIVE:
+        waiting.doing(what)
+
+
+def _bars() -> bool:
+    """Whether a progress bar is on the screen."""
+    return any(getattr(bar, "_mdp_drawn", False) for bar in list(getattr(tqdm, "_instances", ())))

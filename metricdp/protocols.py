@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import Floats, Ints, sealed
-from metricdp.refusals import InputError
+from metricdp.errors import InputError
 
 Answer = Callable[[NDArray[Any]], NDArray[Any]]
 """A function of a block of records, each by itself."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from metricdp.arguments import Ints
-from metricdp.refusals import InputError
+from metricdp.errors import InputError
 
 Neighboring = Literal["add-remove", "replace-one"]
 Unit = Literal["record", "user"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any, NoReturn
 
+from metricdp.errors import InputError
 from metricdp.protocols import is_trusted
-from metricdp.refusals import InputError
 
 
 class Unique:

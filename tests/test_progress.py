@@ -8,10 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from metricdp import waiting as module
+from metricdp import progress as module
 from metricdp.cli import streams
-from metricdp.progress import progress
-from metricdp.waiting import Waiting, doing
+from metricdp.progress import Waiting, doing, progress
 
 
 class Terminal(io.StringIO):

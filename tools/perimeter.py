@@ -36,7 +36,7 @@ def perimeter() -> dict[str, list[str]]:
     records = _inside("records")
     encode = [f for f in _all() if f.split("/")[0] not in _OUTSIDE and _is_trusted(f)]
     encode = [f for f in encode if f not in {*gate, *records}]
-    device = sorted({*reached(["local/encoder.py"]), "local/shuffle.py"} - {"refusals.py"})
+    device = sorted({*reached(["local/encoder.py"]), "local/shuffle.py"} - {"errors.py"})
     seen = {*gate, *books, *records, *encode}
     core = [*gate, *books, *records]
     kernels = [f for file in encode for f in imports(file) if f.startswith("kernels/")]

@@ -32,8 +32,7 @@ from metricdp.methods.asking import Account, Ask, Image, Steps, Terms, Within, d
 from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.finite.local_search import LocalSearch
-from metricdp.methods.question import BoxQuestion, Question
-from metricdp.methods.result import Result
+from metricdp.methods.question import BoxQuestion, Question, Result
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells

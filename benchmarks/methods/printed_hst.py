@@ -5,7 +5,7 @@ ends at the point that names the cluster. Two things are not as printed: the lev
 to epsilon, not to almost twice that, and noise is discrete. The root, in which all subtrees lie, is
 not counted.
 
-**Privacy.** As `metricdp.methods.finite.hst_counts`: a histogram a level, with exact shares.
+**Privacy.** As `metricdp.methods.finite.hst`: a histogram a level, with exact shares.
 """
 
 from __future__ import annotations

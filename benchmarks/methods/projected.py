@@ -5,7 +5,7 @@
 2. Another method clusters the images of the records, for half of the budget.
 3. One private step finds the middle of all records.
 4. A record belongs to the center nearest to its *image*. A few steps of
-   `metricdp.methods.box.private_lloyd` find each cluster's center in the original space.
+   `metricdp.methods.box.descent` find each cluster's center in the original space.
 
 O(log(k/a)/a²) dimensions keep the cost of every partition within 1 ± a (Makarychev, Makarychev &
 Razenshteyn, STOC 2019).
@@ -30,12 +30,10 @@ from metricdp.arguments import Floats, count, shown
 from metricdp.errors import InputError
 from metricdp.kernels.projections import projected
 from metricdp.methods.asking import Account, Ask, Image, Steps, Terms, Within, level_shares
-from metricdp.methods.box.descent import distinct_in
-from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_step
+from metricdp.methods.box.descent import MOST_STEPS, distinct_in, least_of_steps, lloyd_step
 from metricdp.methods.method import Composition, Method, answer_of
-from metricdp.methods.question import BoxQuestion
+from metricdp.methods.question import BoxQuestion, Result
 from metricdp.methods.registry import BY_NAME, answering
-from metricdp.methods.result import Result
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
 from metricdp.protocols import trusted

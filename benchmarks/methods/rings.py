@@ -4,7 +4,7 @@ leak closed.
 The paper's radii follow the private cost, for which nothing is paid, and its Lemma 5 misses a
 factor of 2. Here rings are shells at public fractions of the box's diagonal.
 
-**Privacy.** Steps of `metricdp.methods.box.private_lloyd` to a first center; one histogram of
+**Privacy.** Steps of `metricdp.methods.box.descent` to a first center; one histogram of
 shells around it decides which stay; further steps inside them. Whether a record is in the sample is
 a function of its own place and public coins, which save work, not budget.
 """
@@ -23,9 +23,9 @@ from metricdp.accounting import Budget
 from metricdp.arguments import Amount, Bools, Floats, Ints, count, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask, Terms, deviation, level_shares, price_in_shares
+from metricdp.methods.box.descent import MOST_STEPS, least_of_steps, lloyd_step, lloyd_steps
 from metricdp.methods.box.distances import N_SHELLS, RATIO
-from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_step, lloyd_steps
-from metricdp.methods.result import Result
+from metricdp.methods.question import Result
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.privacy import HistogramQuery, PrivateDemand

@@ -23,7 +23,7 @@ from benchmarks.methods.tree_dp import table_sizes, tree_k_median
 from metricdp.arguments import Floats, chosen, count
 from metricdp.methods import Quadtree
 from metricdp.methods.asking import Ask, Terms
-from metricdp.methods.box.private_lloyd import MOST_STEPS
+from metricdp.methods.box.descent import MOST_STEPS
 from metricdp.methods.box.quadtree_release import solver_centers
 from metricdp.methods.demand_release import Release
 from metricdp.methods.question import BoxQuestion, Question

@@ -2,7 +2,7 @@
 subtrees of largest score; and the exact optimum on the tree. Neither is better than the solver
 (``hst_init.md``).
 
-**Privacy.** As `metricdp.methods.finite.hst_counts`: both are functions of the same release.
+**Privacy.** As `metricdp.methods.finite.hst`: both are functions of the same release.
 """
 
 from __future__ import annotations

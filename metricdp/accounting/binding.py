@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, get_args
 
 from metricdp.arguments import chosen, integer, shown
-from metricdp.refusals import InputError
+from metricdp.errors import InputError
 from metricdp.releases import Unit, Weighting
 
 _LONGEST = 200  # characters: a name, not a text

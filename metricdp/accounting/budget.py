@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.cost import ZCDP, Cost, zcdp_epsilon
 from metricdp.arguments import Amount, shown
-from metricdp.refusals import BudgetError, InputError
+from metricdp.errors import BudgetError, InputError
 from metricdp.releases import Neighboring, Receipt
 from metricdp.unique import Unique
 

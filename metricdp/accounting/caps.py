@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from metricdp.arguments import Ints, count, shown
+from metricdp.errors import InputError
 from metricdp.protocols import Finite, Partition, Space, finite, sound_parts
-from metricdp.refusals import InputError
 
 _FINITE_ONLY = (
     "caps need a finite universe: in a box records have no public parts that the default method's "

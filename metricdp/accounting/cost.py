@@ -17,7 +17,7 @@ from functools import lru_cache
 from numbers import Integral, Real
 
 from metricdp.arguments import Amount, integer, shown
-from metricdp.refusals import InputError
+from metricdp.errors import InputError
 
 _MOST = 10**6
 """Largest epsilon of the formulas below: more is meaningless, and might overflow."""

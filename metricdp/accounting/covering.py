@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from metricdp.accounting.cost import BASIC, ZCDP, Cost, selection_epsilon
-from metricdp.refusals import InputError
+from metricdp.errors import InputError
 from metricdp.releases import Neighboring
 
 WHOLE_LOOP = "whole-loop bound"

@@ -15,7 +15,7 @@ from typing import NamedTuple, NoReturn
 from weakref import ref
 
 from metricdp.arguments import file_path, shown
-from metricdp.refusals import InputError, JournalError
+from metricdp.errors import InputError, JournalError
 
 try:
     import fcntl

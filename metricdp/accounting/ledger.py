@@ -18,7 +18,7 @@ from metricdp.accounting.cost import MIN_EPSILON, Cost
 from metricdp.accounting.journal import BUDGET, Journal, Line, Notes, stated_budget
 from metricdp.accounting.policy import Policy, Renewal
 from metricdp.arguments import Amount, shown
-from metricdp.refusals import BudgetError, InputError, JournalError
+from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.releases import Neighboring, Unit
 
 

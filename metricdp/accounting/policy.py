@@ -14,7 +14,7 @@ from datetime import date
 from typing import Literal, NamedTuple, get_args
 
 from metricdp.arguments import shown
-from metricdp.refusals import InputError
+from metricdp.errors import InputError
 
 Renewal = Literal["yearly", "quarterly", "monthly"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from metricdp.refusals import InputError
+from metricdp.errors import InputError
 
 
 def laplace_scale(sensitivity: int, epsilon: Fraction) -> float:

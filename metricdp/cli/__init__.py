@@ -23,7 +23,7 @@ from metricdp.cli.parsing import Parser, ShowVersion, check_effect, in_options
 from metricdp.cli.streams import STDOUT, abandon_stdout, hush, raised_at_the_end, say
 from metricdp.errors import BudgetError, MetricDPError
 from metricdp.interruption import heard, listen, over
-from metricdp.waiting import Waiting
+from metricdp.progress import Waiting
 
 COMMANDS: tuple[str, ...] = ("cluster", "explore", "plan", "evaluate", "evidence", "stream")
 COMMANDS += ("federated", "synthesize", "contributions", "ledger", "tree", "encode", "decode")

@@ -21,13 +21,13 @@ from metricdp.methods.remarks import too_few
 from metricdp.metrics.base import Metric
 from metricdp.metrics.units import positive_in_units_of, unit_shown
 from metricdp.partitions.finite.ward import hierarchy
+from metricdp.progress import doing
 from metricdp.report.bands import checked_ends
 from metricdp.report.heat.heatmap import ENDINGS
 from metricdp.report.layers import crs_of
 from metricdp.report.plan_files import extra_facts, plan_ending
 from metricdp.report.point_files import checked_ending
 from metricdp.running.runner import price_of
-from metricdp.waiting import doing
 
 _PRIVATE = (
     *("epsilon", "delta", "neighboring", "ledger", "epsilon_budget", "delta_budget", "dataset"),

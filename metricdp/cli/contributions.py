@@ -10,8 +10,8 @@ from metricdp.cli import budget, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import note
 from metricdp.interruption import held
+from metricdp.progress import doing
 from metricdp.running.contributions import question_of
-from metricdp.waiting import doing
 
 
 def run(args: Namespace) -> None:

@@ -14,7 +14,7 @@ from metricdp.cli.parsing import UsageError, given
 from metricdp.cli.streams import note
 from metricdp.local import Decoder, PublicParameters, public_parameters, simulated_messages
 from metricdp.local.estimate import LocalEstimate
-from metricdp.methods.result import Result
+from metricdp.methods.question import Result
 from metricdp.metrics.base import Metric
 from metricdp.solvers.kmedian import solve
 from metricdp.universe.samples import sample_path

@@ -20,7 +20,7 @@ from metricdp.arguments import Bools, Floats, Ints, count
 from metricdp.kernels.points import nearest_centers
 from metricdp.local.items import NetItems
 from metricdp.local.oracles import VectorOracle, oracle_of
-from metricdp.methods.result import Result
+from metricdp.methods.question import Result
 from metricdp.options import checked_seed
 from metricdp.solvers.lloyd import distinct, lloyd
 

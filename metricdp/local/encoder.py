@@ -11,10 +11,10 @@ from fractions import Fraction
 from secrets import randbelow
 from typing import Any
 
+from metricdp.errors import InputError
 from metricdp.local.items import Items, items_of
 from metricdp.local.parameters import VERSION, PublicParameters, fraction
 from metricdp.local.randomizers import FrequencyRandomizer, Randomizer, TopVectors
-from metricdp.refusals import InputError
 
 
 class Encoder:

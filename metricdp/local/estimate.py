@@ -17,7 +17,7 @@ from metricdp.local.oracles import FrequencyOracle, Sketch, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters, Report
 from metricdp.local.shuffle import shuffled_epsilon
 from metricdp.methods.demand_release import Release
-from metricdp.methods.result import Result
+from metricdp.methods.question import Result
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.protocols import finite

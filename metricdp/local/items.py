@@ -16,9 +16,9 @@ from functools import cached_property
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
+from metricdp.errors import InputError
 from metricdp.local import streams
 from metricdp.local.parameters import whole
-from metricdp.refusals import InputError
 
 if TYPE_CHECKING:
     import numpy as np

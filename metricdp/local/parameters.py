@@ -12,8 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from metricdp.errors import InputError
 from metricdp.local.randomizers import KINDS, MOST_DOMAIN, Randomizer
-from metricdp.refusals import InputError
 
 FORMAT = "metricdp local parameters"
 VERSION = 1

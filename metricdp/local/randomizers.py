@@ -28,8 +28,8 @@ from functools import cached_property
 from math import hypot, perm
 from typing import Any, ClassVar
 
+from metricdp.errors import InputError
 from metricdp.local import streams
-from metricdp.refusals import InputError
 
 UNIT = 1 << 32
 """B, the weight of an output that is not favored."""

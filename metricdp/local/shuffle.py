@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import Amount
+from metricdp.errors import InputError
 from metricdp.local.randomizers import (
     KRR,
     FrequencyRandomizer,
@@ -30,7 +31,6 @@ from metricdp.local.randomizers import (
     Randomizer,
     SubsetSelection,
 )
-from metricdp.refusals import InputError
 
 _FLOAT_ERROR = 1e-11
 """Bound on the relative error of a binomial tail, some hundred times the error observed."""

@@ -1,4 +1,5 @@
-"""The requests that a method may yield: public values, which a runner puts to the gate.
+"""What a method is offered and what it may ask: the public terms of a call's budget with the noise
+that shares of it buy, and the requests that a runner puts to the gate.
 
 A method is a generator. It yields requests, is sent the answers, and returns a release or a
 `Result`. It holds no demand, ledger or budget slice. The gate decides what a request may be about

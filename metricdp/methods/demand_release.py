@@ -16,8 +16,7 @@ from metricdp.methods import saving
 from metricdp.methods.box.anywhere import by_density, on_points
 from metricdp.methods.finite.rounds import FAST_GROWTH
 from metricdp.methods.heat import ERROR, smoothed
-from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
-from metricdp.methods.result import Result
+from metricdp.methods.question import BoxQuestion, PointsQuestion, Question, Result
 from metricdp.methods.solution import Solution
 from metricdp.methods.solving import answered, answered_in_box
 from metricdp.methods.summary import (

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from metricdp.arguments import Floats
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
-from metricdp.methods.result import public_weights
+from metricdp.methods.question import public_weights
 from metricdp.metrics.snapping import finite_points
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Weights

@@ -8,7 +8,7 @@ import numpy as np
 
 from metricdp.arguments import Floats, positive
 from metricdp.errors import InputError
-from metricdp.methods.result import public_weights
+from metricdp.methods.question import public_weights
 from metricdp.metrics.base import Metric, metric_of
 from metricdp.metrics.units import positive_in_units_of
 from metricdp.options import Length, Weights

@@ -11,8 +11,7 @@ from metricdp.accounting import Cost
 from metricdp.arguments import positive
 from metricdp.methods.asking import COUNT_SHARE, Ask, Steps, Terms, counts_of
 from metricdp.methods.demand_release import Release
-from metricdp.methods.question import BoxQuestion
-from metricdp.methods.result import Result
+from metricdp.methods.question import BoxQuestion, Result
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 

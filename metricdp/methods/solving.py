@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 
 from metricdp.arguments import Floats, opened_first, shown
 from metricdp.errors import InputError
-from metricdp.methods.question import NET_POINTS, checked_time_limit
-from metricdp.methods.result import public_weights, site_positions
+from metricdp.methods.question import NET_POINTS, checked_time_limit, public_weights, site_positions
 from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric, metric_of
 from metricdp.metrics.space import EuclideanSpace

@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.errors import InputError
 from metricdp.records.engines import Source
 from metricdp.records.trouble import Ended, attempt, to_error
-from metricdp.refusals import InputError
 
 T = TypeVar("T")
 _RECORDS: WeakKeyDictionary[object, NDArray[Any] | Source] = WeakKeyDictionary()

@@ -24,13 +24,13 @@ from metricdp.accounting import Cost
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.continual import DayBlock, Level, Node, Schedule, l1, squared
 from metricdp.arguments import Amount, Ints
+from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from metricdp.privacy.queries import HistogramQuery, answered
 from metricdp.progress import silent
-from metricdp.refusals import InputError
 from metricdp.releases import Neighboring, Receipt
 from metricdp.unique import Unique
 

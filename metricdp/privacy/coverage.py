@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from metricdp.arguments import Ints, integer, listed
+from metricdp.errors import InputError
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.protocols import Partition, SetSystem, Space, is_trusted
 from metricdp.records.sums.coverage import add_sums, bounded
-from metricdp.refusals import InputError
 from metricdp.unique import Frozen
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.caps import Capped, UserCaps
 from metricdp.arguments import CRS, shown
+from metricdp.errors import InputError
 from metricdp.privacy import _vault
 from metricdp.protocols import Finite, Placing, Space, finite, space_of
 from metricdp.records.engines import Source, asked, opened
@@ -24,7 +25,6 @@ from metricdp.records.ingestion.columns import points as points_of
 from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.ingestion.matching import SECRET, Anywhere, in_hand
 from metricdp.records.trouble import FAULT
-from metricdp.refusals import InputError
 from metricdp.releases import Neighboring, Weighting
 from metricdp.unique import Unique
 

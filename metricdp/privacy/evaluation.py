@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Ints, listed, positive
+from metricdp.errors import InputError
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.protocols import finite
 from metricdp.records.engines import total
 from metricdp.records.engines.sources import Answer
-from metricdp.refusals import InputError
 
 
 class PrivateDataWarning(UserWarning):

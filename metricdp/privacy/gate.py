@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from metricdp.accounting import Budget, BudgetSlice, Cost, ZCDPAccountant, exact
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import Amount, Floats, Ints, positive, shown
+from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import _vault
 from metricdp.privacy.caps import squared_sensitivity
@@ -41,7 +42,6 @@ from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
 from metricdp.protocols import Box, CellTree, Finite, Map, Partition, box, finite, is_trusted
 from metricdp.records import engines, paths
-from metricdp.refusals import InputError
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 from metricdp.unique import IsolatedEncoder
 

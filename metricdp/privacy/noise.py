@@ -16,9 +16,9 @@ from metricdp.accounting import BudgetSlice, Cost, ZCDPAccountant
 from metricdp.accounting.cost import pure_rho
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.arguments import Ints
+from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.progress import progress
-from metricdp.refusals import InputError
 from metricdp.releases import Mechanism
 
 _BLOCK = 1 << 16

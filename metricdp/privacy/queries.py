@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Floats, Ints, floats, integer, listed, sealed
+from metricdp.errors import InputError
 from metricdp.kernels.points import relative_sums
 from metricdp.protocols import Partition, Space, box, sound_parts, space_of
 from metricdp.records.engines import Source, sums
 from metricdp.records.exact import ROWS, Sums
 from metricdp.records.paths import Paths
-from metricdp.refusals import InputError
 from metricdp.releases import Neighboring
 from metricdp.unique import IsolatedEncoder
 

@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from metricdp.arguments import Ints, integer, positive, sealed
+from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP, add_costs, add_covered
 from metricdp.privacy.queries import one_universe
 from metricdp.protocols import Finite, Space, finite
 from metricdp.records.sums.rows import rows_from
-from metricdp.refusals import InputError
 from metricdp.releases import Neighboring
 from metricdp.unique import Frozen
 

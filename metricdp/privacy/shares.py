@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from metricdp.accounting import Cost
 from metricdp.accounting.scales import excess
 from metricdp.arguments import Bools, Ints, integer
+from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from metricdp.privacy.queries import Query
-from metricdp.refusals import InputError
 from metricdp.releases import Mechanism, Neighboring
 
 MOST_HOLDERS = 1024

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from metricdp.arguments import Bools, Ints, integer, listed, positive, sealed
+from metricdp.errors import InputError
 from metricdp.kernels.scores import capped_dot
 from metricdp.privacy.scores import SelectionQuery
 from metricdp.protocols import Finite, finite
 from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served
-from metricdp.refusals import InputError
 
 
 class SwapQuery(SelectionQuery):

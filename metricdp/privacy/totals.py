@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Ints, chunks, integer
+from metricdp.errors import InputError
 from metricdp.privacy.queries import Query
 from metricdp.protocols import Measured, space_of
-from metricdp.refusals import InputError
 from metricdp.releases import Neighboring
 
 

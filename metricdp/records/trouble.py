@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from metricdp.refusals import InputError, ReadingError, ResourceError
+from metricdp.errors import InputError, ReadingError, ResourceError
 
 T = TypeVar("T")
 

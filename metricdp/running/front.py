@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from metricdp.arguments import Amount
 from metricdp.errors import InputError
-from metricdp.methods.question import NOT_PROVABLE, BoxQuestion, Question, asked_of
-from metricdp.methods.result import Result, public_weights
+from metricdp.methods.question import (
+    NOT_PROVABLE,
+    BoxQuestion,
+    Question,
+    Result,
+    asked_of,
+    public_weights,
+)
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Coins, Ids, Weights, coins, flag

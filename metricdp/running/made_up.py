@@ -13,8 +13,7 @@ from metricdp.arguments import Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import starts_for
 from metricdp.methods.expected import Expected, ExpectedPoints
-from metricdp.methods.question import BoxQuestion, Question
-from metricdp.methods.result import site_positions
+from metricdp.methods.question import BoxQuestion, Question, site_positions
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Centers

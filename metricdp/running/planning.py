@@ -25,10 +25,9 @@ from metricdp.columns import aligned
 from metricdp.errors import InputError
 from metricdp.methods.expected import Expectation
 from metricdp.methods.method import Method
-from metricdp.methods.question import checked_time_limit
+from metricdp.methods.question import Result, checked_time_limit
 from metricdp.methods.registry import answering, expecting
 from metricdp.methods.remarks import percent, remark
-from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_words, unit_shown

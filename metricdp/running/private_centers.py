@@ -1,7 +1,7 @@
 """Private 1-median and 1-mean of demand in a box, and private Lloyd or Weiszfeld steps from given
 centers.
 
-**Privacy.** All three iterate `metricdp.methods.box.private_lloyd`, for the ledger's relation and
+**Privacy.** All three iterate `metricdp.methods.box.descent`, for the ledger's relation and
 the demand's unit.
 
 Objective perturbation (Iyengar et al., IEEE S&P 2019) is not offered: its proof needs continuous
@@ -21,9 +21,8 @@ from metricdp.accounting import Budget
 from metricdp.arguments import Amount, Floats, count, floats, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Terms, level_shares, price_in_shares
-from metricdp.methods.box.descent import distinct_in
-from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_steps
-from metricdp.methods.result import Result
+from metricdp.methods.box.descent import MOST_STEPS, distinct_in, least_of_steps, lloyd_steps
+from metricdp.methods.question import Result
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
 from metricdp.protocols import box
@@ -82,7 +81,7 @@ def private_median(
     Notes
     -----
     **Privacy.** (epsilon, delta)-DP by composition of the steps
-    (`metricdp.methods.box.private_lloyd`).
+    (`metricdp.methods.box.descent`).
 
     O(n · d) time a step for n records.
 

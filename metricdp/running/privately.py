@@ -12,9 +12,8 @@ from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import Expectation
 from metricdp.methods.method import Method
-from metricdp.methods.question import NOT_PROVABLE, BoxQuestion, Question, asked_of
+from metricdp.methods.question import NOT_PROVABLE, BoxQuestion, Question, Result, asked_of
 from metricdp.methods.registry import answering, default_of, expecting
-from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Coins, coins

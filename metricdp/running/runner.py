@@ -20,8 +20,7 @@ from metricdp.arguments import Amount
 from metricdp.methods import asking
 from metricdp.methods.asking import Image, Steps, Terms, Work, driven
 from metricdp.methods.method import Method, answer_of
-from metricdp.methods.question import BoxQuestion, Question
-from metricdp.methods.result import Result
+from metricdp.methods.question import BoxQuestion, Question, Result
 from metricdp.privacy import PrivateDemand, Query, gate, measure
 from metricdp.protocols import Partition
 from metricdp.releases import Neighboring, Receipt, Release

@@ -33,7 +33,7 @@ from metricdp.arguments import Amount, chosen, count, file_path, positive
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.rounds import number_of_parts
-from metricdp.methods.result import Result
+from metricdp.methods.question import Result
 from metricdp.metrics.base import Metric
 from metricdp.options import Coins, coins
 from metricdp.partitions.finite.ward import hierarchy

@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-from metricdp.refusals import InputError, MissingExtraError
+from metricdp.errors import InputError, MissingExtraError
 
 WGS84 = "EPSG:4326"
 """Longitude and latitude: the default system of degrees, as in GeoJSON."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.arguments import shown
-from metricdp.refusals import GraphFileError, MissingExtraError
+from metricdp.errors import GraphFileError, MissingExtraError
 from metricdp.universe import geopackage
 from metricdp.universe.crs import WGS84, crs_text
 

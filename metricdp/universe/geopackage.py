@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from metricdp.refusals import GraphFileError
+from metricdp.errors import GraphFileError
 from metricdp.universe.crs import crs_text
 
 T = TypeVar("T")

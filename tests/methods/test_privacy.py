@@ -15,7 +15,7 @@ import metricdp as mdp
 from metricdp.methods import question
 from metricdp.methods.finite import rounds as rules
 from metricdp.methods.finite.rounds import FEWEST_PARTS
-from metricdp.methods.result import Result
+from metricdp.methods.question import Result
 from metricdp.privacy import (
     BudgetSlice,
     CountQuery,

@@ -18,10 +18,8 @@ import numpy as np
 from metricdp.arguments import count
 from metricdp.methods.asking import Account, Steps, Terms
 from metricdp.methods.baselines.averages import Baseline, averages
-from metricdp.methods.box.descent import distinct_in
-from metricdp.methods.box.private_lloyd import MOST_STEPS
-from metricdp.methods.question import BoxQuestion
-from metricdp.methods.result import Result
+from metricdp.methods.box.descent import MOST_STEPS, distinct_in
+from metricdp.methods.question import BoxQuestion, Result
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.privacy.queries import HistogramQuery
 

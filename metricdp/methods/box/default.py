@@ -56,8 +56,7 @@ from metricdp.methods.box.halved import COUNT_SHARE, halved
 from metricdp.methods.box.rounds import ALONG, CLOUD, WHOLE, Round, release_of_rounds, two_rounds
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
-from metricdp.methods.question import BoxQuestion
-from metricdp.methods.result import Result
+from metricdp.methods.question import BoxQuestion, Result
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells, WholeBox
 from metricdp.partitions.box.images import Scaled

@@ -7,7 +7,7 @@ al., KDD 2022, Algorithms 1-3).
 3. Estimate the true counts from all rounds together, and spread each over its cell.
 4. Solve on those weights, for any k.
 5. By default in many dimensions, take private steps on the records with a part of the budget
-   (`metricdp.methods.box.private_lloyd`).
+   (`metricdp.methods.box.descent`).
 
 **Privacy.** Steps 1, 2 and 5 are the only reads. The tree is public, splits follow from earlier
 releases, and every record is in one leaf cell: a round is one `HistogramQuery`, a private step
@@ -38,15 +38,13 @@ from metricdp.methods.asking import (
     level_shares,
     shares_of_rest,
 )
-from metricdp.methods.box.cell_counts import CellCounts
-from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_steps
-from metricdp.methods.box.quadtree_release import release_of
+from metricdp.methods.box.descent import MOST_STEPS, least_of_steps, lloyd_steps
+from metricdp.methods.box.quadtree_release import CellCounts, release_of
 from metricdp.methods.demand_release import Release
-from metricdp.methods.finite.hst_counts import checked_budget
+from metricdp.methods.finite.hst import checked_budget
 from metricdp.methods.finite.rounds import number_of_parts
 from metricdp.methods.method import Method
-from metricdp.methods.question import BoxQuestion
-from metricdp.methods.result import Result
+from metricdp.methods.question import BoxQuestion, Result
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree
 from metricdp.partitions.box.refining import refined

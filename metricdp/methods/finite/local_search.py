@@ -33,8 +33,7 @@ from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Select, Steps, Terms, Within
 from metricdp.methods.finite.hst import DPHST
 from metricdp.methods.method import Composition, Method, answer_of
-from metricdp.methods.question import Question
-from metricdp.methods.result import Result
+from metricdp.methods.question import Question, Result
 from metricdp.options import flag
 from metricdp.partitions.finite.hst import HST
 from metricdp.privacy.swaps import CentersQuery, SwapQuery

@@ -10,7 +10,7 @@ import numpy as np
 
 from metricdp.methods.asking import Ask, Steps, Terms
 from metricdp.methods.method import Method
-from metricdp.methods.result import Result
+from metricdp.methods.question import Result
 
 
 @dataclass(frozen=True, kw_only=True)

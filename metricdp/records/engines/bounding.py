@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Ints
+from metricdp.errors import InputError
 from metricdp.kernels.digests import hashes
 from metricdp.records.ingestion.columns import column, texts
 from metricdp.records.ingestion.encoders import USER, Reading
-from metricdp.refusals import InputError
 
 WHOLE = 1 << 16
 """Fixed-point weight units of one user's weight of 1."""

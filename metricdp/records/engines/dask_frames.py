@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.bounding import UserRule
 from metricdp.records.engines.embedded import layout_of, unread_in
 from metricdp.records.engines.folders import absent, is_parquet, parquet_files
@@ -17,7 +18,6 @@ from metricdp.records.engines.work import GroupWork, Sum, Work, checked
 from metricdp.records.exact import Sums
 from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
 from metricdp.records.ingestion.lines import Layout, Lines, body, header
-from metricdp.refusals import InputError, MissingExtraError
 
 FAN_IN = 8
 """Vectors that one task adds."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
 
+from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.records.engines.folders import (
     absent,
     file_system,
@@ -25,7 +26,6 @@ from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.tables import array_in
 from metricdp.records.ingestion.encoders import VALUES
 from metricdp.records.ingestion.lines import Layout, blocks, by_place, header, layout
-from metricdp.refusals import GraphFileError, InputError, MissingExtraError
 
 AT_ONCE = 1 << 26
 """Largest file, in bytes, whose records are kept in memory; larger ones are read by each query."""

@@ -12,8 +12,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.ingestion.lines import TEXT
-from metricdp.refusals import InputError, MissingExtraError
 
 _MARKS = "*?["
 STORAGES = ("file", "s3", "gs", "gcs", "hdfs", "abfs", "abfss", "http", "https")

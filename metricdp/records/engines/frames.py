@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Ints, shown
+from metricdp.errors import InputError
 from metricdp.protocols import Space, finite, space_of
 from metricdp.records.engines.bounding import UserRule
 from metricdp.records.engines.sources import Answer, Coins, Gathered, Groups, Source, Tallied, Tally
@@ -21,7 +22,6 @@ from metricdp.records.ingestion.encoders import Reading, RowEncoder, ids_encoder
 from metricdp.records.ingestion.geometry import AXES
 from metricdp.records.ingestion.matching import Matcher
 from metricdp.records.trouble import Change
-from metricdp.refusals import InputError
 
 
 class Frame(ABC):

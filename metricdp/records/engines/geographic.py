@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.arguments import shown
+from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.records.engines.embedded import at_once, chunks
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
@@ -27,7 +28,6 @@ from metricdp.records.ingestion.encoders import VALUES
 from metricdp.records.ingestion.geometry import AXES
 from metricdp.records.ingestion.shapefile import KINDS, shapefile
 from metricdp.records.trouble import Ended, attempt, to_error
-from metricdp.refusals import GraphFileError, InputError, MissingExtraError
 from metricdp.universe import geopackage
 from metricdp.universe.geo import (
     GEOJSON,

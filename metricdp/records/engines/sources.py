@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Ints
+from metricdp.errors import ReadingError
 from metricdp.records.exact import (
     ROWS,
     Total,
@@ -21,7 +22,6 @@ from metricdp.records.exact import (
     grouped_sum,
     to_array,
 )
-from metricdp.refusals import ReadingError
 
 Answer = Callable[[NDArray[Any]], Any]
 """Maps a block of records to an array or `Sums` to which each record adds independently."""

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.bounding import UserRule, whole_users
 from metricdp.records.engines.embedded import layout_of, unread_in
 from metricdp.records.engines.folders import absent, is_parquet, named_twice, parquet_files
@@ -29,7 +30,6 @@ from metricdp.records.exact import HALF, PIECES, Sums
 from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
 from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names, header
 from metricdp.records.trouble import Trouble, raised
-from metricdp.refusals import InputError, MissingExtraError
 
 VALUE, SEAL, TROUBLE = range(3)
 """Kinds of numbers that a worker returns, each with a key."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from metricdp.refusals import MissingExtraError
+from metricdp.errors import MissingExtraError
 
 try:
     import fcntl

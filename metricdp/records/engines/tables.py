@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from metricdp.errors import GraphFileError, InputError
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.spilling import duckdb_module
 from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.encoders import VALUES
 from metricdp.records.ingestion.geometry import AXES
-from metricdp.refusals import GraphFileError, InputError
 
 
 class TableInMemory(LocalFrame):

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import numpy as np
 
-from metricdp.refusals import InputError
+from metricdp.errors import InputError
 
 BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005"

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Floats
+from metricdp.errors import InputError
 from metricdp.records.ingestion.cells import BLANKS, NO_NUMBER, number_of, text_of
-from metricdp.refusals import InputError
 
 Column = Any
 """A numeric NumPy array, an Arrow string array, or a list of Python objects."""

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Floats
+from metricdp.errors import InputError
 from metricdp.records.ingestion import columns as cells_of
 from metricdp.records.ingestion.lines import Lines
 from metricdp.records.ingestion.matching import Matcher, matcher
 from metricdp.records.trouble import Ended, Trouble, attempt, raised
-from metricdp.refusals import InputError
 
 Step = Callable[[NDArray[Any]], NDArray[Any]]
 VALUES = 1 << 20

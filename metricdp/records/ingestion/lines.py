@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
+from metricdp.errors import InputError
 from metricdp.records.ingestion.cells import LOST
-from metricdp.refusals import InputError
 
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 """Endings of text files."""

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Ints
+from metricdp.errors import InputError
 from metricdp.protocols import Space, box, finite
 from metricdp.records.ingestion.cells import EXACT, canonical, text_of
 from metricdp.records.ingestion.columns import Column as Column
 from metricdp.records.ingestion.columns import is_text, points, simplified, trimmed
-from metricdp.refusals import InputError
 
 UNKNOWN = "a record is no id of the universe"
 _SPREAD = 8

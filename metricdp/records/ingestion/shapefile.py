@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Floats, Ints
-from metricdp.refusals import GraphFileError
+from metricdp.errors import GraphFileError
 
 _WHOLE = re.compile(rb"[+-]?[0-9]+")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")

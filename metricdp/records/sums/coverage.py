@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from metricdp.arguments import Ints
+from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.protocols import SetSystem, is_trusted
-from metricdp.refusals import InputError
 
 
 def bounded(counts: Ints) -> Ints:

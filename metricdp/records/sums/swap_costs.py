@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Ints
+from metricdp.errors import InputError
 from metricdp.kernels import swap_costs as kernels
 from metricdp.protocols import Finite
 from metricdp.records.exact import combined, digits, to_array
-from metricdp.refusals import InputError
 
 COST_BITS = 30
 """Bits of the largest cost of one record: sums over fewer than 2^33 records fit int64."""

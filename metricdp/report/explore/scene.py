@@ -15,8 +15,8 @@ from scipy.spatial import cKDTree
 
 from metricdp.arguments import Floats, Ints, floats, listed
 from metricdp.errors import InputError
+from metricdp.methods.question import Result
 from metricdp.methods.remarks import percent
-from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_words, unit_shown

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger
 from metricdp.methods.asking import level_shares
-from metricdp.methods.finite.hst import release_of
-from metricdp.methods.finite.hst_counts import (
+from metricdp.methods.finite.hst import (
     BUDGETS,
     checked_budget,
     count_levels,
     noise_variance,
     number_of_levels,
+    release_of,
     splitting_levels,
 )
 from metricdp.releases import Mechanism
