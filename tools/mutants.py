@@ -149,7 +149,7 @@ SETS = {
     ),
     "privacy/shares.py": (
         "tests/privacy/test_shares.py",
-        "tests/methods/test_shares.py",
+        "tests/methods/test_asking.py",
         "metricdp/privacy/shares.py",
     ),
     "privacy/coverage.py": (
@@ -237,7 +237,7 @@ SETS = {
     "running/runner.py": (
         "tests/running/test_runner.py",
         "tests/running/test_charging.py",
-        "tests/methods/test_shares.py",
+        "tests/methods/test_asking.py",
         "tests/methods/test_privacy.py",
         "tests/methods/test_atomic.py",
         "tests/methods/finite/test_regional.py",
@@ -259,7 +259,7 @@ SETS = {
     ),
     "running/private_centers.py": (
         "tests/running/test_private_centers.py",
-        "tests/methods/test_shares.py",
+        "tests/methods/test_asking.py",
         "metricdp/running/private_centers.py",
     ),
     "running/stream": (
