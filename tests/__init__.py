@@ -7,8 +7,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import networkx as nx
 import pytest
+from hypothesis import given, settings
 
+from metricdp import GraphMetric
 from metricdp.errors import InputError
 
 
@@ -32,6 +35,22 @@ def wrong(rule: str, /, **options: list[Any]) -> list[tuple[dict[str, Any], str]
 def cases(names: str | tuple[str, ...], *rows: Any, ids: Any = None) -> pytest.MarkDecorator:
     """Decorate a test that runs once for each row of a table: pytest's ``parametrize``."""
     return pytest.mark.parametrize(names, rows, ids=ids)
+
+
+def tries(examples: int, *strategies: Any, fixed: bool = False, **named: Any) -> Any:
+    """Decorate a test that hypothesis runs on so many inputs: fresh ones, or each time the same."""
+    settled = settings(max_examples=examples, derandomize=fixed)
+    return lambda test: settled(given(*strategies, **named)(test))
+
+
+def path_metric(places: Any) -> GraphMetric:
+    """A path of so many places, or of these, one hop from each to the next."""
+    return GraphMetric(nx.path_graph(places), weight=None)
+
+
+def grid_metric(rows: int, columns: int) -> GraphMetric:
+    """A grid of places (0, 0) to (rows - 1, columns - 1), one hop from each to the next."""
+    return GraphMetric(nx.grid_2d_graph(rows, columns), weight=None)
 
 
 Errors = type[BaseException] | tuple[type[BaseException], ...]

@@ -82,9 +82,8 @@ def build_world(folder):
     text = "from,to,length_m\n" + "".join(f"{a},{b},{w}\n" for a, b, w in grid_edges())
     (folder / "roads.csv").write_text(text)
     (folder / "roads.csv.gz").write_bytes(gzip.compress(text.encode()))
-    (folder / "nodes.csv").write_text(
-        "id,lon,lat\n" + "".join(f"{v},{x},{y}\n" for v, (x, y) in places().items())
-    )
+    rows = "".join(f"{v},{x},{y}\n" for v, (x, y) in places().items())
+    (folder / "nodes.csv").write_text("id,lon,lat\n" + rows)
     corners = {v: f"{v},{x:.4f},{y:.4f}" for v, (x, y) in places().items()}
     rows = [f"{corners[100 if i % 2 else 124]},canary-{i % 900}" for i in range(ROWS)]
     (folder / "homes.csv").write_text("\n".join(["vertex,lon,lat,person", *rows]) + "\n")

@@ -202,9 +202,8 @@ def _damaged(draw: Any, data: bytes) -> bytes:
             other = parts[draw(st.integers(0, len(parts) - 1))][0]
             rest = data[:a] + data[b:]
             return rest[:other] + data[a:b] + rest[other:]
-        token = draw(
-            st.sampled_from({"n": NUMBERS, "w": TOKENS, "l": [b""], "L": [data[a:b] * 2]}[kind])
-        )
+        kinds = {"n": NUMBERS, "w": TOKENS, "l": [b""], "L": [data[a:b] * 2]}
+        token = draw(st.sampled_from(kinds[kind]))
         return data[:a] + token + data[b:]
     at = draw(st.integers(0, len(data)))
     if kind == "i":

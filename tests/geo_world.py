@@ -48,8 +48,7 @@ def edge_frame() -> Any:
 def node_frame() -> Any:
     graph = street_graph()
     xy = np.array([(d["x"], d["y"]) for _, d in graph.nodes(data=True)])
-    places = gpd.points_from_xy(*xy.T)
-    return gpd.GeoDataFrame({"osmid": list(graph)}, geometry=places, crs=UTM)
+    return gpd.GeoDataFrame({"osmid": list(graph)}, geometry=gpd.points_from_xy(*xy.T), crs=UTM)
 
 
 def homes(n: int = 400, crs: str = "EPSG:4326", **columns: Any) -> Any:
@@ -57,8 +56,7 @@ def homes(n: int = 400, crs: str = "EPSG:4326", **columns: Any) -> Any:
     rng = np.random.default_rng(5)
     corner = np.where(np.arange(n)[:, None] % 2 == 0, 0.0, (SIDE - 1) * STEP)
     xy = np.array([EAST, NORTH]) + corner + rng.uniform(-40, 40, (n, 2))
-    frame = gpd.GeoDataFrame(columns, geometry=gpd.points_from_xy(*xy.T), crs=UTM)
-    return frame.to_crs(crs)
+    return gpd.GeoDataFrame(columns, geometry=gpd.points_from_xy(*xy.T), crs=UTM).to_crs(crs)
 
 
 def write(frame: Any, path: Path) -> Path:
@@ -71,8 +69,7 @@ def write(frame: Any, path: Path) -> Path:
 
 def _written(ending: str) -> Any:
     def content(folder: Path, users: list[str]) -> bytes:
-        path = write(homes(len(users), user=users), folder / f"of-a-kind.{ending}")
-        return path.read_bytes()
+        return write(homes(len(users), user=users), folder / f"of-a-kind.{ending}").read_bytes()
 
     return content
 
@@ -116,8 +113,7 @@ def qgis(algorithm: str, parameters: dict[str, Any], home: Path) -> Any:
     """Run an algorithm of QGIS with a profile of its own."""
     assert QGIS is not None
     ask = [QGIS, "--json", "run", algorithm, "--", *(f"{k}={v}" for k, v in parameters.items())]
-    own = _environment(home)
-    return subprocess.run(ask, capture_output=True, text=True, env=own, timeout=600)
+    return subprocess.run(ask, capture_output=True, text=True, env=_environment(home), timeout=600)
 
 
 def profile(home: Path, plugins: Path) -> Path:

@@ -36,9 +36,8 @@ def random_graph(n: int, seed: int, extra: float = 1.0, integers: bool = True):
     1).
     """
     rng = np.random.default_rng(seed)
-    tails = np.r_[
-        [rng.integers(0, v) for v in range(1, n)], rng.integers(0, n, int(extra * n))
-    ].astype(int)
+    tree, more = [rng.integers(0, v) for v in range(1, n)], rng.integers(0, n, int(extra * n))
+    tails = np.r_[tree, more].astype(int)
     heads = np.r_[np.arange(1, n), rng.integers(0, n, int(extra * n))].astype(int)
     lengths = rng.integers(0, 21, len(tails)) if integers else rng.random(len(tails))
     return n, list(zip(tails.tolist(), heads.tolist(), lengths.tolist()))
@@ -158,9 +157,8 @@ def ward_merges(points: np.ndarray, sizes, children) -> dict[frozenset[int], flo
         a, b = sets[left], sets[right]
         centroid = [np.average(points[s], axis=0, weights=sizes[s]) for s in (a, b)]
         total = [sizes[a].sum(), sizes[b].sum()]
-        merges[frozenset(a + b)] = (
-            total[0] * total[1] / sum(total) * ((centroid[0] - centroid[1]) ** 2).sum()
-        )
+        square = ((centroid[0] - centroid[1]) ** 2).sum()
+        merges[frozenset(a + b)] = total[0] * total[1] / sum(total) * square
     return merges
 
 
@@ -278,9 +276,8 @@ def hst_clusters(
     clusters, levels = [list(range(len(distances)))], []
     while not levels or levels[-1][0] > 0:
         radius = int(Fraction(beta) * diameter / 2 ** (len(levels) + 1))
-        first = [
-            next(c for c in permutation if distances[c][v] <= radius) for v in range(len(distances))
-        ]
+        points = range(len(distances))
+        first = [next(c for c in permutation if distances[c][v] <= radius) for v in points]
         clusters = [
             [v for v in cluster if first[v] == c] for cluster in clusters for c in permutation
         ]

@@ -12,9 +12,9 @@ def reverse_greedy(points, weights, k, power):
     left = list(range(len(points)))
 
     def cost(chosen):
+        pairs = zip(points, weights)
         return sum(
-            max(w, 0.0) * min(math.dist(p, points[c]) ** power for c in chosen)
-            for p, w in zip(points, weights)
+            max(w, 0.0) * min(math.dist(p, points[c]) ** power for c in chosen) for p, w in pairs
         )
 
     while len(left) > k:

@@ -37,10 +37,8 @@ def distribution(make):
 
 def hash_counts(randomizer, functions, hashes):
     """How many messages support each value, by hashing every value for every message."""
-    return [
-        sum(randomizer.hash(int(f), v) == int(s) for f, s in zip(functions, hashes))
-        for v in range(randomizer.domain)
-    ]
+    seen, values = [*zip(map(int, functions), map(int, hashes))], range(randomizer.domain)
+    return [sum(randomizer.hash(f, v) == s for f, s in seen) for v in values]
 
 
 def walsh(table):

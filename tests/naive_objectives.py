@@ -97,8 +97,7 @@ def within_room_whole(costs, weights, loads, room, limit=None):
 
 def equal_distance(costs, weights, kappa):
     """Kolm and Pollak's equally distributed equivalent."""
-    near = costs.min(axis=0)
-    return float(np.log(weights @ np.exp(kappa * near) / weights.sum()) / kappa)
+    return float(np.log(weights @ np.exp(kappa * costs.min(axis=0)) / weights.sum()) / kappa)
 
 
 def service(cost, spare, loads, room, least=0.0, whole=False):
@@ -135,8 +134,7 @@ def farthest_within_room(costs, loads, room, whole=False):
     radii, ones = np.unique(costs), np.ones(costs.shape[1])
 
     def enough(radius):
-        far = np.where(costs > radius, 2.0, 0.0)
-        return service(far, ones, loads, room, whole=whole) < 1e-7
+        return service(np.where(costs > radius, 2.0, 0.0), ones, loads, room, whole=whole) < 1e-7
 
     at = bisect_left(radii, True, key=enough)
     return float(radii[at]) if at < len(radii) else None

@@ -42,9 +42,7 @@ def levels(scores, keep, promise):
     last = len(scores) - 1
     top = math.ceil(math.log2(max(last, 1)))
     longer = [*scores, *[min(0, scores[-1])] * (2**top - last)]
-    a = [
-        max(min(longer[i : i + 2**j]) for i in range(len(longer) - 2**j + 1))
-        for j in range(top + 1)
-    ]
+    lengths = [2**j for j in range(top + 1)]
+    a = [max(min(longer[i : i + n]) for i in range(len(longer) - n + 1)) for n in lengths]
     a.append(min(0, a[-1]))
     return [min(a[j] - keep, promise - a[j + 1]) for j in range(top + 1)]

@@ -32,11 +32,8 @@ def cut(key: int, low: int, size: int) -> int:
     third = -(-size // 3)
     places = size - 2 * third + 1
     coin = mixed(key ^ 0xD1B54A32D192ED03) >> 32
-    return (
-        low
-        + third
-        + min((places >> 16) * coin // 2**16 + (places & 0xFFFF) * coin // 2**32, places - 1)
-    )
+    coins = (places >> 16) * coin // 2**16 + (places & 0xFFFF) * coin // 2**32
+    return low + third + min(coins, places - 1)
 
 
 def axes(lower, upper, depth: int) -> list[int]:
@@ -74,9 +71,8 @@ def tree_cost(parent, weight, away, leaves, chosen) -> float:
         while v >= 0:
             held.add(v)
             v = parent[v]
-    return sum(
-        weight[v] * away[v] for v in range(1, len(parent)) if v not in held and parent[v] in held
-    )
+    held_below = [v for v in range(1, len(parent)) if v not in held and parent[v] in held]
+    return sum(weight[v] * away[v] for v in held_below)
 
 
 def tree_optimum(parent, weight, away, k: int) -> float:

@@ -4,14 +4,12 @@ tests of the gate.
 
 import itertools
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
 
 from metricdp.audit.observe import error_text
-from metricdp.audit.worlds import demands, neighbors
+from metricdp.audit.worlds import Labels, UnitCells, demands, finest, neighbors  # noqa: F401
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 
 TWO = PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])
@@ -23,33 +21,6 @@ all_text, all_demands = error_text, demands
 
 def line(n: int) -> EuclideanMetric:
     return EuclideanMetric(np.arange(n, dtype=float)[:, None])
-
-
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """A partition by a list of labels."""
-
-    universe: Any
-    labels: tuple[int, ...]
-    n_parts: int
-
-    def encode(self, records):
-        return np.asarray(self.labels)[records]
-
-
-@dataclass(frozen=True, eq=False)
-class UnitCells:
-    """The box [0, 3] cut at 1 and 2."""
-
-    universe: Any = BOX
-    n_parts: int = 3
-
-    def encode(self, records):
-        return np.minimum(records[:, 0].astype(np.int64), 2)
-
-
-def finest(universe) -> Labels:
-    return Labels(universe, tuple(range(len(universe))), len(universe))
 
 
 def kept_laws(users: tuple[tuple[int, ...], ...], m: int):
@@ -99,11 +70,9 @@ def p_value(draws: np.ndarray, scale: float) -> float:
         return np.where(z < 0, low / (1 + ratio), 1 - high / (1 + ratio))
 
     grid = np.arange(-int(40 * scale) - 5, int(40 * scale) + 6)
-    edges = np.unique(
-        grid[np.minimum(np.searchsorted(below(grid), np.linspace(0, 1, 42)[1:-1]), len(grid) - 1)]
-    )
-    cumulative = np.concatenate([[0.0], below(edges), [1.0]])
-    expected = np.diff(cumulative) * len(draws)
+    quantiles = np.searchsorted(below(grid), np.linspace(0, 1, 42)[1:-1])
+    edges = np.unique(grid[np.minimum(quantiles, len(grid) - 1)])
+    expected = np.diff(np.concatenate([[0.0], below(edges), [1.0]])) * len(draws)
     keep = expected > 0
     observed = np.bincount(np.searchsorted(edges, draws), minlength=len(expected))
     if observed[~keep].any():

@@ -4,14 +4,13 @@ import io
 import tracemalloc
 import zipfile
 
-import networkx as nx
 import numpy as np
 import pytest
 from numpy.lib import format as npy
 
 import metricdp as mdp
 from metricdp.archives import read_archive
-from tests import cases, refuses
+from tests import cases, grid_metric, refuses
 
 HEADER = np.array('{"format": "a"}')
 
@@ -59,13 +58,12 @@ def test_what_an_array_says_of_its_length_must_be_so(shape, data, values):
     assert read(packed(head, data=data)) == values
 
 
-GRID = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
+GRID = grid_metric(9, 9)
 MANY = np.zeros(1 << 23)
 
 
 def a_release(path):
-    demand = mdp.PrivateDemand(GRID, [(1, 1)] * 300)
-    mdp.release(GRID, demand, epsilon=1).save(path)
+    mdp.release(GRID, mdp.PrivateDemand(GRID, [(1, 1)] * 300), epsilon=1).save(path)
     return mdp.Release.load
 
 

@@ -255,10 +255,8 @@ def test_a_graph_may_be_a_data_set(small, tmp_path, monkeypatch, capsys):
     """With the options it must be read with: here the largest component of two."""
     content = b"from,to,length\na,b,1\nb,c,1\nx,y,1\n"
     read = {"largest_component": True}
-    register(
-        monkeypatch,
-        replace(small, file="small.csv", sha256=(hashlib.sha256(content).hexdigest(),), read=read),
-    )
+    sha256 = (hashlib.sha256(content).hexdigest(),)
+    register(monkeypatch, replace(small, file="small.csv", sha256=sha256, read=read))
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
     (tmp_path / "small.csv").write_bytes(content)
     ran = run(capsys, "cluster", "dataset:small", "-k", "1")

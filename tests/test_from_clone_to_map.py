@@ -25,9 +25,8 @@ COMMAND = (
 def osmnx_graphml(path):
     """As `osmnx.save_graphml` writes a projected graph: directed, parallel, all values as text."""
     graph = world.street_graph()
-    reported = nx.MultiDiGraph(
-        crs=str(graph.graph["crs"]), created_with="OSMnx 2.0", simplified="True"
-    )
+    crs = str(graph.graph["crs"])
+    reported = nx.MultiDiGraph(crs=crs, created_with="OSMnx 2.0", simplified="True")
     for v, facts in graph.nodes(data=True):
         reported.add_node(v, **{name: str(value) for name, value in facts.items()})
     for u, v, key, facts in graph.edges(keys=True, data=True):

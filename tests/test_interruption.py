@@ -72,8 +72,7 @@ def test_errors_of_the_block_go_on_and_threads_are_left_alone():
 
 
 def test_what_duckdb_makes_of_it_is_an_interruption():
-    duckdb = pytest.importorskip("duckdb")
-    assert kind(duckdb.InterruptException("x")) is Trouble.INTERRUPTED
+    assert kind(pytest.importorskip("duckdb").InterruptException("x")) is Trouble.INTERRUPTED
 
 
 def test_the_release_is_beside_the_ledger_by_default(world, capsys):
@@ -94,8 +93,7 @@ def test_an_interrupted_search_names_what_was_saved(world, monkeypatch, capsys):
     ran = run(capsys, *"cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --ledger l".split())
     assert ran.status == 130
     assert "l.1.release holds the release that was paid for" in ran.lines[-1]
-    metric = mdp.read_graph("roads.csv")
-    assert mdp.Release.load("l.1.release", metric).k_median(k=1).k == 1
+    assert mdp.Release.load("l.1.release", mdp.read_graph("roads.csv")).k_median(k=1).k == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -124,8 +122,7 @@ def test_interrupted_at_any_moment_it_is_saved_or_not_paid(world):
     _, said = process.communicate(timeout=120)
     journal = world / "l"
     charged = journal.exists() and mdp.Ledger.open(journal).spent > 0
-    saved = (world / "l.1.release").exists()
-    assert charged == saved, said
+    assert charged == (world / "l.1.release").exists(), said
     assert process.returncode in (0, 130), said
 
 

@@ -32,8 +32,7 @@ def test_the_page_names_every_file_once_with_its_lines(inside):
     counts = {file: number(count) for file, count in rows}
     assert len(inside) == len(set(inside)) and counts.keys() == set(inside), WRITE
     lines = {file: perimeter.lines_of(file) for file in counts}
-    wrong = {file for file, n in counts.items() if abs(lines[file] - n) > max(15, n / 10)}
-    assert not wrong, WRITE
+    assert not {file for file, n in counts.items() if abs(lines[file] - n) > max(15, n / 10)}, WRITE
     reported = re.search(r"^In all ([\d,]+) lines", page, re.MULTILINE)[1]
     assert number(reported) == sum(counts.values())
 

@@ -54,8 +54,7 @@ def test_a_graph_command_refuses_points_in_one_line(points, capsys):
 def test_the_benchmark_fetches_points_by_name(server, points, capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("METRICDP_DATA")
     server.pages["/tiny14.tsp.gz"] = gzip.compress(CONTENT)
-    info = replace(points, url=f"{server.url}/tiny14.tsp.gz")
-    register(monkeypatch, info)
+    register(monkeypatch, replace(points, url=f"{server.url}/tiny14.tsp.gz"))
     cache = tmp_path / "cache"
     monkeypatch.setattr(datasets, "_cache_folder", lambda given: cache)
     ran = works(capsys, "bench", "tsplib", "--instances", "tiny14", "-p", "3", "--exact", "--json")

@@ -53,9 +53,8 @@ def test_pages_are_numbered_without_gaps_and_listed_in_order():
     numbers = [int(page.name[:2]) for page in PAGES]
     assert numbers == list(range(1, len(PAGES) + 1)) and len(PAGES) >= 16
     listed = re.findall(r"^\| \[P(\d+)\]\((.+?)\) \| (.+) \|$", index(), re.M)
-    reported = [
-        (str(n), p.name, p.read_text("utf-8").split("\n")[0]) for n, p in zip(numbers, PAGES)
-    ]
+    titles = [page.read_text("utf-8").split("\n")[0] for page in PAGES]
+    reported = [(str(n), page.name, title) for n, page, title in zip(numbers, PAGES, titles)]
     assert [(n, name, f"# P{n}. {title}") for n, name, title in listed] == reported
 
 
@@ -88,13 +87,11 @@ def test_a_page_has_its_parts_and_what_it_names_exists(page):
         assert f"\n[{name}]\n" in (page.parent / path).read_text("utf-8"), name
     for target in re.findall(r"\]\(([^)#\s]+\.md)", text):
         assert (page.parent / target).is_file(), target
-    wide = [line for line in text.splitlines() if len(line) > 140 and line[0] != "|"]
-    assert not wide
+    assert not [line for line in text.splitlines() if len(line) > 140 and line[0] != "|"]
 
 
 def test_every_planted_bug_of_a_mechanism_is_named_or_belongs_to_the_machinery():
     """A bug that breaks a step of a proof stands on that proof's page."""
     text = "".join(page.read_text("utf-8") for page in PAGES)
     named = {name.replace("_", " ") for name in re.findall(r"\[`(\w+)`\]\(\S+planted/", text)}
-    there = {bug.name for bug in planted.bugs()}
-    assert named <= there and len(named) >= 35
+    assert named <= {bug.name for bug in planted.bugs()} and len(named) >= 35

@@ -2,7 +2,6 @@
 
 import inspect
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -10,9 +9,9 @@ import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.options import coins
 from metricdp.report import pivot_layout
-from tests import refuses
+from tests import grid_metric, refuses
 
-METRIC = mdp.GraphMetric(nx.grid_2d_graph(8, 8), weight=None)
+METRIC = grid_metric(8, 8)
 SPACE = mdp.EuclideanSpace([0, 0], [1, 1])
 RELEASE = mdp.release(METRIC, mdp.PrivateDemand(METRIC, METRIC.ids * 20), epsilon=1)
 PUB = mdp.local.public_parameters(METRIC, epsilon=2)
@@ -58,10 +57,8 @@ def test_noise_takes_neither():
     than 1e-9 (64 counts of discrete Laplace noise of scale over 1,000).
     """
     demand = mdp.PrivateDemand(METRIC, [(1, 1)] * 500)
-    found = [
-        mdp.release(METRIC, demand, epsilon="0.001", rng=np.random.default_rng(1)).weights
-        for _ in range(2)
-    ]
+    twice = [{"epsilon": "0.001", "rng": np.random.default_rng(1)} for _ in range(2)]
+    found = [mdp.release(METRIC, demand, **asked).weights for asked in twice]
     assert not np.array_equal(*found)
 
 

@@ -38,16 +38,14 @@ SETUP = (ROOT / "setup.cfg").read_text("utf-8")
 
 def test_two_commands_set_everything_up():
     commands = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
-    assert [
-        line for block in blocks(README, "sh") for line in block.splitlines() if "venv" in line
-    ] == commands
+    lines = [line for block in blocks(README, "sh") for line in block.splitlines()]
+    assert [line for line in lines if "venv" in line] == commands
     assert [c.split(" && ")[-1] for c in commands] == [
         ".venv/bin/metricdp demo",
         '.venv/bin/python -m pytest -n auto --dist worksteal -m "not extended"',
     ]
-    declared = re.findall(
-        r"^(\w+) =$", SETUP.split("[options.extras_require]")[1], flags=re.MULTILINE
-    )
+    extras = SETUP.split("[options.extras_require]")[1]
+    declared = re.findall(r"^(\w+) =$", extras, flags=re.MULTILINE)
     for command in commands:
         named = re.search(r"'\.\[(.+)\]'", command)[1].split(",")
         assert set(named) <= set(declared)

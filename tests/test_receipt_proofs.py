@@ -3,16 +3,14 @@
 import json
 from pathlib import Path
 
-import networkx as nx
-
 import metricdp as mdp
 from metricdp.privacy import gate
 from metricdp.privacy.noise import Noise
 from metricdp.releases import PROOFS, Mechanism, proof_page
-from tests import cases
+from tests import cases, path_metric
 from tests.test_proofs import FOLDER, PAGES, mechanisms, row
 
-METRIC = mdp.GraphMetric(nx.path_graph(40), weight=None)
+METRIC = path_metric(40)
 HOMES = [1] * 300 + [30] * 200
 DEMAND = mdp.PrivateDemand(METRIC, HOMES)
 
@@ -55,8 +53,7 @@ def test_every_mechanism_of_a_method_names_its_proofs(asked, expected):
 
 def test_boxes_users_and_parts():
     space = mdp.EuclideanSpace([0, 0], [1, 1])
-    points = [[0.1, 0.2]] * 400 + [[0.8, 0.9]] * 400
-    box = mdp.PrivateDemand(space, points)
+    box = mdp.PrivateDemand(space, [[0.1, 0.2]] * 400 + [[0.8, 0.9]] * 400)
     for method in ("partition", "coreset", "lloyd", "quadtree"):
         assert all(numbers(mdp.k_means(space, box, 2, epsilon=4, method=method).receipt))
     users = mdp.PrivateDemand(METRIC, HOMES, user=[*range(250), *range(250)], max_contributions=2)
@@ -69,8 +66,7 @@ def test_days_and_devices():
     assert numbers(stream.receipt) == [{"P11", "P3", "P1"}]
     public = mdp.local.public_parameters(METRIC, 2, users=500, k=2)
     messages = mdp.local.simulated_messages(public, HOMES, seed=0)
-    receipt = mdp.local.Decoder(public).fit(messages).receipt
-    assert all(each == {"P16"} for each in numbers(receipt))
+    assert all(each == {"P16"} for each in numbers(mdp.local.Decoder(public).fit(messages).receipt))
 
 
 def test_what_a_saved_release_rests_on_is_read_back(tmp_path):

@@ -21,9 +21,8 @@ VERSION = SETUP["metadata"]["version"]
 
 
 def tracked(*folders):
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    call = ["git", "ls-files", "-z", *folders]
+    listed = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a clone: git does not list the files")
     return [path for name in listed.stdout.split("\0") if (path := ROOT / name).is_file()]
@@ -33,8 +32,7 @@ def test_the_version_is_stated_once():
     assert metricdp.__version__ == version("metricdp") == VERSION
     code = [path for path in tracked("metricdp") if path.suffix == ".py"]
     assert code
-    repeated = [path.name for path in code if f'"{VERSION}"' in path.read_text("utf-8")]
-    assert not repeated
+    assert not [path.name for path in code if f'"{VERSION}"' in path.read_text("utf-8")]
 
 
 def test_the_plugin_has_the_version_of_the_package():
@@ -96,5 +94,4 @@ def test_nothing_asks_an_index_for_the_name():
     assert asks.search("bin/pip install -q 'metricdp[maps]'")
     assert asks.search("`pip install metricdp`")
     texts = [p for p in tracked() if p.suffix in {".md", ".py", ".ipynb", ".txt", ".html", ".js"}]
-    asking = [p.name for p in texts if p != Path(__file__) and asks.search(p.read_text("utf-8"))]
-    assert not asking
+    assert not [p.name for p in texts if p != Path(__file__) and asks.search(p.read_text("utf-8"))]

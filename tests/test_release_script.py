@@ -47,8 +47,7 @@ def test_versions_come_from_one_place(script):
 
 
 def test_only_the_interpreter_that_was_asked_for(script):
-    number = ".".join(map(str, sys.version_info[:2]))
-    assert script.answers(sys.executable, number)
+    assert script.answers(sys.executable, ".".join(map(str, sys.version_info[:2])))
     assert not script.answers(sys.executable, "3.99")
 
 
@@ -100,9 +99,8 @@ def test_files_repeat_what_the_project_says(script):
 def test_the_plugins_package_keeps_the_rules_of_its_index(script, tmp_path):
     made = [script.qgis_package.package(ROOT, tmp_path / name, (2026, 1, 2)) for name in ("a", "b")]
     assert made[0].read_bytes() == made[1].read_bytes()
-    of_metadata = script.qgis_package.metadata_problems(
-        (ROOT / "qgis" / "metricdp_qgis" / "metadata.txt").read_text("utf-8")
-    )
+    metadata = (ROOT / "qgis" / "metricdp_qgis" / "metadata.txt").read_text("utf-8")
+    of_metadata = script.qgis_package.metadata_problems(metadata)
     assert script.qgis_package.problems(made[0]) == of_metadata
     with zipfile.ZipFile(made[0], "a") as archive:
         archive.writestr("metricdp_qgis/__pycache__/plugin.pyc", b"")
@@ -158,12 +156,10 @@ def test_workflows_name_the_supported_versions(script):
     flows = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in folder.glob("*.yml")}
     assert set(flows) == {"ci", "prerelease", "release"}
     tried = flows["ci"]["jobs"]["first-tier"]["strategy"]["matrix"]
-    systems = {each["os"].split("-")[0] for each in tried["include"]}
-    assert systems == {"macos", "windows"}
+    assert {each["os"].split("-")[0] for each in tried["include"]} == {"macos", "windows"}
     whole = flows["ci"]["jobs"]["everything"]["steps"]
     assert whole[-1]["run"] == "bash .ci/run"
-    versions = {*tried["python"], whole[1]["with"]["python-version"]}
-    assert versions == set(script.PYTHONS)
+    assert {*tried["python"], whole[1]["with"]["python-version"]} == set(script.PYTHONS)
     steps = flows["release"]["jobs"]["build"]["steps"]
     assert set(steps[1]["with"]["python-version"].split()) == set(script.PYTHONS)
     jobs = [job for flow in flows.values() for job in flow["jobs"].values()]

@@ -53,16 +53,14 @@ def test_scikit_learns_own_checks(estimator, check):
 @pytest.fixture(scope="module")
 def rows():
     rng = np.random.default_rng(0)
-    return np.clip(
-        rng.choice([0.2, 0.5, 0.8], (NUMBER, 1)) + 0.02 * rng.normal(size=(NUMBER, 2)), 0, 1
-    )
+    middles = rng.choice([0.2, 0.5, 0.8], (NUMBER, 1))
+    return np.clip(middles + 0.02 * rng.normal(size=(NUMBER, 2)), 0, 1)
 
 
 @pytest.fixture(scope="module")
 def model(rows):
-    return of_other_number(
-        lambda: PrivateKMeans(3, epsilon=1, bounds=(0, 1), random_state=4).fit(rows)
-    )
+    model = PrivateKMeans(3, epsilon=1, bounds=(0, 1), random_state=4)
+    return of_other_number(lambda: model.fit(rows))
 
 
 @pytest.mark.parametrize("kind", [PrivateKMeans, PrivateKMedian])
@@ -133,8 +131,7 @@ def test_data_frames_name_their_columns(rows):
     assert list(model.feature_names_in_) == ["x", "y"] and model.predict(frame).shape == (3000,)
     expected = ["privatekmeans0", "privatekmeans1"]
     assert model.set_output(transform="pandas").transform(frame).columns.tolist() == expected
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame.rename(columns={"y": "z"}))
+    refuses("feature names", model.predict, frame.rename(columns={"y": "z"}), error=ValueError)
 
 
 def test_one_ledger_for_several_fits(rows):
@@ -148,9 +145,8 @@ def test_one_ledger_for_several_fits(rows):
 
 def test_users_are_protected_when_they_are_named(rows):
     who = [f"{SECRET}-{i // 4}" for i in range(2000)]
-    model = PrivateKMeans(2, epsilon=2, bounds=(0, 1), max_contributions=2).fit(
-        rows[:2000], user=who
-    )
+    model = PrivateKMeans(2, epsilon=2, bounds=(0, 1), max_contributions=2)
+    model.fit(rows[:2000], user=who)
     assert model.receipt_.unit == "user"
     assert {m.sensitivity for m in model.receipt_.mechanisms} >= {2}
     assert SECRET.encode() not in pickle.dumps(model)
@@ -161,11 +157,8 @@ def test_public_coins_are_seeded_and_noise_is_not(rows):
     from metricdp.audit.recording import Recording, recorded
 
     def centers(seed):
-        return (
-            PrivateKMeans(3, epsilon=1, bounds=(0, 1), method="lloyd", random_state=seed)
-            .fit(rows[:100])
-            .cluster_centers_
-        )
+        model = PrivateKMeans(3, epsilon=1, bounds=(0, 1), method="lloyd", random_state=seed)
+        return model.fit(rows[:100]).cluster_centers_
 
     with recorded(Recording()):
         assert np.array_equal(centers(1), centers(1)) and not np.array_equal(centers(1), centers(2))
@@ -236,8 +229,7 @@ def test_refusals_quote_no_entry_and_no_number_of_rows(table):
         PrivateKMeans(2, epsilon=1, bounds=(0, 1)).fit,
         PrivateKMeans(2, epsilon=1, bounds=(0, 1)).fit([[0.5, 0.5]]).predict,
     ):
-        raised = refuses("", call, table, error=(InputError, TypeError))
-        error = raised
+        error = refuses("", call, table, error=(InputError, TypeError))
         while error is not None:
             assert not any(secret in str(error) for secret in (SECRET, "48611", "48,611"))
             assert error.__cause__ is None
@@ -258,8 +250,7 @@ def test_it_is_loaded_on_first_use_and_only_with_scikit_learn(monkeypatch):
     for name in ("sklearn", "medoids"):
         monkeypatch.delitem(sys.modules, f"metricdp.{name}")
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
-    raised = refuses("", __import__, "metricdp.sklearn", error=MissingExtraError)
-    assert raised.extra == "sklearn"
+    assert refuses("", __import__, "metricdp.sklearn", error=MissingExtraError).extra == "sklearn"
 
 
 def test_labels_far_from_the_origin_lose_no_digits():

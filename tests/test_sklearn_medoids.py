@@ -2,11 +2,8 @@
 
 from itertools import combinations
 
-import networkx as nx
 import numpy as np
 import pytest
-
-import metricdp as mdp
 
 pytest.importorskip("sklearn", "1.6", reason="needs the extra: sklearn")
 from sklearn.base import clone
@@ -14,7 +11,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metricdp.sklearn import KMedoids
-from tests import cases, refuses
+from tests import cases, path_metric, refuses
 
 
 @parametrize_with_checks(
@@ -32,10 +29,8 @@ def test_scikit_learns_own_checks(estimator, check):
 def best(distances, weights, k):
     """Least cost over all choices of k rows of some weight."""
     allowed = np.flatnonzero(weights)
-    return min(
-        float(weights @ distances[:, list(choice)].min(axis=1))
-        for choice in combinations(allowed, k)
-    )
+    choices = combinations(allowed, k)
+    return min(float(weights @ distances[:, list(choice)].min(axis=1)) for choice in choices)
 
 
 def city(a, b):
@@ -58,9 +53,8 @@ def test_small_optima_are_found(metric):
         assert np.allclose(model.transform(X), chosen, atol=1e-6)
         nearest = np.take_along_axis(chosen, model.labels_[:, None], 1)[:, 0]
         assert np.allclose(nearest, chosen.min(axis=1))
-        assert np.allclose(
-            np.take_along_axis(chosen, model.predict(X)[:, None], 1)[:, 0], chosen.min(axis=1)
-        )
+        own = np.take_along_axis(chosen, model.predict(X)[:, None], 1)[:, 0]
+        assert np.allclose(own, chosen.min(axis=1))
 
 
 def test_a_matrix_and_its_points_have_the_same_answer():
@@ -69,8 +63,7 @@ def test_a_matrix_and_its_points_have_the_same_answer():
     points = KMedoids(4, random_state=0).fit(X)
     table = KMedoids(4, metric="precomputed", random_state=0).fit(matrix)
     assert np.isclose(points.inertia_, table.inertia_)
-    assert table.cluster_centers_ is None
-    assert table.predict(matrix[:7]).shape == (7,)
+    assert table.cluster_centers_ is None and table.predict(matrix[:7]).shape == (7,)
     for wrong in (matrix[:5], -matrix):
         refuses("precomputed", clone(table).fit, wrong)
 
@@ -83,10 +76,8 @@ def test_a_matrix_need_not_be_symmetric():
 
 
 def test_rows_of_a_metric_are_ids():
-    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    model = KMedoids(2, metric=metric).fit([0, 1, 1, 2, 6, 7, 8, 8])
-    assert model.cluster_centers_ in ([1, 7], [1, 8])
-    assert model.inertia_ == 5.0
+    model = KMedoids(2, metric=path_metric(9)).fit([0, 1, 1, 2, 6, 7, 8, 8])
+    assert model.cluster_centers_ in ([1, 7], [1, 8]) and model.inertia_ == 5.0
     assert model.predict([0, 8]).tolist() == [0, 1]
     assert model.transform([4]).tolist() == [[3.0, model.cluster_centers_[1] - 4.0]]
 
@@ -98,8 +89,7 @@ def test_given_rows_begin_and_wrong_ones_are_refused():
         refuses("init", KMedoids(4, init=init).fit, X)
     for n_clusters in (0, 61, 2.5):
         refuses("n_clusters", KMedoids(n_clusters).fit, X)
-    with pytest.raises(ValueError, match=r"[Nn]egative"):
-        KMedoids(2).fit(X, sample_weight=-np.ones(60))
+    refuses(r"[Nn]egative", KMedoids(2).fit, X, sample_weight=-np.ones(60), error=ValueError)
 
 
 def test_no_matrix_of_all_distances(monkeypatch):

@@ -273,7 +273,7 @@ SETS = {
     ),
     "running/evaluation.py": (
         "tests/running/test_evaluation.py",
-        "tests/test_units.py",
+        "tests/metrics/test_units.py",
         "metricdp/running/evaluation.py",
     ),
     "running/front.py": (

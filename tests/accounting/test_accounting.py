@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
@@ -29,7 +29,7 @@ from metricdp.accounting.cost import pure_epsilon, pure_rho, range_rho
 from metricdp.audit import distributions
 from metricdp.errors import BudgetError, InputError
 from metricdp.releases import Mechanism, Receipt
-from tests import cases, refuses
+from tests import cases, refuses, tries
 
 SOME = [Fraction(1, 10**k) for k in (2, 5, 6, 9, 15)]
 DELTAS = st.sampled_from(SOME)
@@ -45,8 +45,7 @@ def gaussian_delta(rho, epsilon):
     return float(norm.cdf(shift / 2 - epsilon / shift) - np.exp(log_tail))
 
 
-@settings(max_examples=200)
-@given(RHOS, DELTAS)
+@tries(200, RHOS, DELTAS)
 def test_zcdp_epsilon_covers_the_gaussian_and_is_near_it(rho, delta):
     epsilon = float(zcdp_epsilon(rho, delta))
     assert gaussian_delta(float(rho), epsilon) <= float(delta) * (1 + 1e-9)
@@ -82,8 +81,7 @@ def test_what_delta_adds_is_rounded_up_by_no_more_than_is_stated(order, delta, m
     assert cost._overhead_float(float(order), delta) == pytest.approx(float(exact), rel=1e-9)
     assert 0 < cost._overhead(order, delta) - exact < Fraction(12, 10**25)
     monkeypatch.setattr(cost, "_GRID", 10**50)
-    slack = cost._overhead(order, delta) - exact
-    assert Fraction(9, 10**31) < slack < Fraction(11, 10**31)
+    assert Fraction(9, 10**31) < cost._overhead(order, delta) - exact < Fraction(11, 10**31)
 
 
 def test_orders_are_looked_for_over_a_wide_range():
@@ -111,15 +109,13 @@ def rho_of(p, q):
     return max(distributions.renyi(p, q, order) / order for order in ORDERS)
 
 
-@given(st.fractions("1/10", 6), st.integers(1, 6))
-@settings(max_examples=25)
+@tries(25, st.fractions("1/10", 6), st.integers(1, 6))
 def test_rho_is_exact(epsilon, sensitivity):
     """Of noise, of randomized response, of the worst of two-point losses of this range."""
     scale = sensitivity / float(epsilon)
     z = np.arange(-math.ceil(45 * scale) - 6, math.ceil(45 * scale) + 6)
-    noise = rho_of(
-        distributions.log_laplace(z, scale), distributions.log_laplace(z - sensitivity, scale)
-    )
+    moved = distributions.log_laplace(z - sensitivity, scale)
+    noise = rho_of(distributions.log_laplace(z, scale), moved)
     assert noise == pytest.approx(float(pure_rho(epsilon, sensitivity)), rel=1e-4)
     response = np.array([0.0, float(epsilon)]) - np.logaddexp(0, float(epsilon))
     assert rho_of(response, response[::-1]) == pytest.approx(float(pure_rho(epsilon)), rel=1e-4)
@@ -148,8 +144,7 @@ MILLION = Fraction(10**6)
 def test_prices_in_numbers():
     one, tenth = Fraction(1), Fraction(1, 10)
     assert Cost.of(3) == Cost(Fraction(3), rho=pure_rho(Fraction(3)))
-    assert Cost.of(Cost.of(3)) == Cost.of(3)
-    assert Cost.of(1000, 0, tenth).epsilon == 1000
+    assert Cost.of(Cost.of(3)) == Cost.of(3) and Cost.of(1000, 0, tenth).epsilon == 1000
     assert Cost.of(3, tenth) == Cost(Fraction(3), tenth) and Cost.of(3, tenth).rho is None
     assert Cost.selection(3) == Cost(Fraction(3), rho=range_rho(Fraction(3)))
     assert selections(3, 5) == Cost.of(15)
@@ -231,8 +226,7 @@ def test_a_rho_that_rounds_to_nothing_is_refused():
 def test_extreme_budgets_still_have_a_price():
     for epsilon, delta in ((1e-9, 1e-12), (1000, 1e-300), (1, 0.999), ("1/3", "1/7")):
         cost = Cost.zcdp(epsilon, delta)
-        assert cost.rho > 0
-        assert cost.in_rho
+        assert cost.rho > 0 and cost.in_rho
 
 
 def bounded_range_delta(each, times, epsilon):
@@ -277,12 +271,10 @@ def test_the_cheaper_bound_is_chosen_and_named():
     for _ in range(20):
         budget.draw(Cost.selection(0.1))
     refuses("asked rho", lambda: budget.draw(Cost.selection(0.1)), error=BudgetError)
-    assert budget.spent == many.epsilon
-    assert budget.spent_delta == many.delta
+    assert budget.spent == many.epsilon and budget.spent_delta == many.delta
 
 
-@given(st.integers(1, 500), st.floats(0.05, 5), DELTAS)
-@settings(max_examples=50)
+@tries(50, st.integers(1, 500), st.floats(0.05, 5), DELTAS)
 def test_the_largest_selections_fit_their_budget(times, epsilon, delta):
     budget = Cost.zcdp(epsilon, delta)
     each = selection_epsilon(budget, times)
@@ -365,9 +357,8 @@ def test_threads_cannot_overdraw_a_zcdp_accountant():
 
 def test_receipts_of_a_zcdp_accountant_state_its_price():
     accountant = Ledger(2, 1e-6).charge(selections(0.1, 20, delta=1e-6))
-    one = Mechanism(
-        "exponential mechanism", "a point", 1, 10.0, Fraction(1, 10), rho=Fraction(1, 800)
-    )
+    rho = Fraction(1, 800)
+    one = Mechanism("exponential mechanism", "a point", 1, 10.0, Fraction(1, 10), rho=rho)
     receipt = accountant.receipt(Receipt.of([one], "add-remove", "record") for _ in range(20))
     expected = (accountant.epsilon, accountant.delta, "zCDP")
     assert (receipt.epsilon, receipt.delta, receipt.bound) == expected

@@ -324,8 +324,7 @@ def test_a_history_is_read_without_changing_a_byte(path):
     for cut in range(len(whole) + 1, len(longer) - 1):
         path.write_bytes(longer[:cut])
         history = History(path)
-        assert history.torn
-        assert len(history.entries) == 1
+        assert history.torn and len(history.entries) == 1
         assert path.read_bytes() == longer[:cut]
     path.write_bytes(longer)
     refuses("not locked", lambda: History(path).charge("1/9"), error=JournalError)

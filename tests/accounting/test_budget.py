@@ -59,8 +59,7 @@ def test_a_bound_budget_is_held_to_whom_it_protects():
 def test_a_binding_is_written_to_the_journal(tmp_path):
     """A ledger opened again is held to the same unit, though nothing was charged after binding."""
     path = tmp_path / "ledger.jsonl"
-    ledger = mdp.Ledger(1, journal=path)
-    ledger.charge("1/2").bind(RECORDS)
+    mdp.Ledger(1, journal=path).charge("1/2").bind(RECORDS)
     again = mdp.Ledger(1, journal=path)
     refuses("", again.check, USERS)
     again.check(RECORDS)

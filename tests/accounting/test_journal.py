@@ -59,8 +59,7 @@ def test_two_ledgers_on_one_file_see_each_other(path):
     assert other.quote(0.5).fits is False
     refuses(r"asked epsilon 0.5, spent 0.6, left 0.4", other.charge, 0.5, error=BudgetError)
     other.charge(0.4)
-    assert not one.quote(0.1).fits
-    assert one.spent == other.spent == 1
+    assert not one.quote(0.1).fits and one.spent == other.spent == 1
 
 
 @cases("other", {"epsilon": 2}, {"delta": 1e-6}, {"neighboring": "replace-one"}, ids=str)
@@ -307,8 +306,7 @@ def test_kill_9_during_private_calls(path):
     done += len(child.stdout.read()) - 1
     child.wait()
     ledger = Ledger(100, journal=path)
-    assert done >= 5
-    assert done <= len(ledger.entries) <= done + 1
+    assert done >= 5 and done <= len(ledger.entries) <= done + 1
     assert ledger.spent == len(ledger.entries) * Fraction(1, 100)
 
 
@@ -430,8 +428,7 @@ def test_every_turn_is_locked_and_every_line_is_on_disk_before_it_counts(tmp_pat
 
 
 def test_days_and_no_times_in_the_file(tmp_path):
-    text = filled(tmp_path / "ledger.jsonl").decode()
-    line = json.loads(text.splitlines()[1])["line"]
+    line = json.loads(filled(tmp_path / "ledger.jsonl").decode().splitlines()[1])["line"]
     assert list(line) == ["day", "delta", "epsilon", "purpose"]  # in order, whoever writes it
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", line["day"])
 
@@ -449,8 +446,7 @@ def test_a_history_is_read_to_its_last_complete_line_and_no_other_file_is_one(pa
     assert reported.verify() is False
     assert len(reported.lines) == 3 and path.read_bytes() == torn
     path.write_text('{"epsilon": 1}\n')
-    with pytest.raises(JournalError, match="is not the journal of a ledger"):
-        journal.Journal(path, {}).verify()
+    refuses("is not the journal of a ledger", journal.Journal(path, {}).verify, error=JournalError)
 
 
 def test_nothing_is_written_outside_of_a_turn(path):

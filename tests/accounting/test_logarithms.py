@@ -35,8 +35,7 @@ def test_the_logarithm_lies_between_its_bounds(x):
 
 def test_the_logarithm_of_one():
     low, high = log_bounds(Fraction(1))
-    assert low < 0 < high
-    assert low == -high
+    assert low < 0 < high and low == -high
 
 
 @pytest.mark.parametrize("n_bits", [1, 4])

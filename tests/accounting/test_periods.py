@@ -6,7 +6,6 @@ import sys
 from datetime import UTC, datetime
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,9 +17,9 @@ from metricdp.errors import BudgetError, InputError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CostQuery, CountQuery, measure, select, split
 from metricdp.running.history import History
-from tests import refuses
+from tests import path_metric, refuses
 
-METRIC = mdp.GraphMetric(nx.path_graph(4), weight=None)
+METRIC = path_metric(4)
 RECORD = Protection("record", 1)
 EDGES = [
     ("yearly", "2030-12-31", "2031-01-01"),

@@ -19,7 +19,6 @@ from tests import cases, refuses
 
 files = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 DAYS = st.dates(date(2020, 1, 1), date(2039, 12, 31))
-RENEWALS = ("yearly", "quarterly", "monthly")
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def clock(monkeypatch):
     return now
 
 
-@given(DAYS, DAYS, st.sampled_from(RENEWALS))
+@given(DAYS, DAYS, st.sampled_from(("yearly", "quarterly", "monthly")))
 def test_periods_sort_by_time_and_are_counted(one, other, renews):
     early, late = sorted((one, other))
     policy = Policy.of(renews, late)
@@ -58,10 +57,9 @@ def test_what_a_policy_says_of_a_day(policy, period, words):
     assert (policy.period(day), policy.period("")) == (period, "")
     assert words in str(policy) and ("renews" in str(policy)) == (policy.renews is not None)
     assert Policy.stated(policy.facts()) == policy
-    assert [policy.expired(day) for day in ("2029-12-31", "2031-02-28", "2031-03-01")] == [
-        policy.expires is not None and day > policy.expires
-        for day in ("2029-12-31", "2031-02-28", "2031-03-01")
-    ]
+    days = ("2029-12-31", "2031-02-28", "2031-03-01")
+    expected = [policy.expires is not None and day > policy.expires for day in days]
+    assert [policy.expired(day) for day in days] == expected
 
 
 def test_days_are_read_from_calendars_too():
@@ -147,19 +145,15 @@ def test_a_note_is_of_its_own_ledger_only():
 @files
 def test_the_journal_keeps_policy_and_persons(clock, tmp_path):
     path = tmp_path / "years.ledger"
-    ledger = Ledger(1, journal=path, renews="yearly", expires="2032-12-31", who="A", purpose="p")
-    ledger.charge(1)
+    Ledger(1, journal=path, renews="yearly", expires="2032-12-31", who="A", purpose="p").charge(1)
     clock["day"] = "2031-01-01"
     again = Ledger.open(path)
-    assert again.policy == Policy("yearly", "2032-12-31")
-    assert again.left == 1
+    assert again.policy == Policy("yearly", "2032-12-31") and again.left == 1
     again.charge("1/2")
-    history = History(path)
-    reported = history.to_dict()
+    reported = History(path).to_dict()
     assert (reported["spent"], reported["left"], reported["ever_spent"]) == ("1/2", "1/2", "3/2")
     assert [entry["left"] for entry in reported["entries"]] == ["0", "1/2"]
-    assert reported["purposes"] == {"p": "1"}
-    assert reported["entries"][0]["who"] == "A"
+    assert reported["purposes"] == {"p": "1"} and reported["entries"][0]["who"] == "A"
     for other in ({"renews": "monthly"}, {"expires": "2031-12-31"}):
         refuses("which cannot be changed", Ledger, 1, error=JournalError, journal=path, **other)
 

@@ -24,8 +24,7 @@ def test_laplace_is_the_least_float_that_is_large_enough(sensitivity, epsilon):
 def test_gaussian_is_large_enough_and_no_larger_than_two_roundings(square, rho):
     scale = gaussian_scale(square, rho)
     assert 2 * rho * Fraction(scale) ** 2 >= square
-    least = math.nextafter(math.nextafter(scale, 0), 0)
-    assert 2 * rho * Fraction(least) ** 2 < square
+    assert 2 * rho * Fraction(math.nextafter(math.nextafter(scale, 0), 0)) ** 2 < square
 
 
 def test_a_scale_that_is_a_float_is_taken_as_it_is():

@@ -75,11 +75,8 @@ def test_the_tables_hold_the_bugs_that_must_be_caught_for_ever():
 
 
 def test_bugs_leave_no_trace():
-    before = {
-        name: check
-        for name, check in CHECKS.items()
-        if name.startswith("HistogramQuery, two points, add-remove")
-    }
+    start = "HistogramQuery, two points, add-remove"
+    before = {name: check for name, check in CHECKS.items() if name.startswith(start)}
     for bug in BUGS.values():
         with bug.plant():
             pass
@@ -120,8 +117,7 @@ def claiming(factor, name="a mechanism"):
         query, spent = HistogramQuery(worlds.finest(demand.universe)), paid * factor
         return measure(demand, query, spent, mdp.Ledger(9).charge(spent))
 
-    two = worlds.worlds()["two points"]
-    return Case(name, two, call, worlds.demands(2, 2), "add-remove")
+    return Case(name, worlds.worlds()["two points"], call, worlds.demands(2, 2), "add-remove")
 
 
 def test_twice_the_claim_is_refuted_exactly_and_once_is_not():
@@ -230,8 +226,7 @@ def test_a_check_that_breaks_down_fails_but_catches_nothing():
 def test_what_the_short_form_misses_the_long_check_may_find():
     found = report.refuted("late", "", "wrong", "exact distribution", True)
     check = runner.Check("late", True, lambda quick: found, lambda: replace(found, excess=0.0))
-    bug = planted.Bug("b", "", ("late",), nullcontext)
-    assert runner.catch(bug, [check], quick=True).evidence
+    assert runner.catch(planted.Bug("b", "", ("late",), nullcontext), [check], quick=True).evidence
 
 
 def test_a_bug_whose_place_is_gone_is_reported_and_not_caught():
@@ -260,8 +255,7 @@ def test_black_box_refutes_twice_the_claim_and_never_the_claim():
     for _ in range(40):  # false alarms: probability below 40 · 10^-6, and the seed is fixed
         p, q = (discrete(1.0, 3000, at, rng) for at in (0, 1))
         bounds.append(blackbox.lower_bound(p, q)[0])
-    assert max(bounds) <= 1.0
-    assert min(bounds) > 0.6
+    assert max(bounds) <= 1.0 and min(bounds) > 0.6
     p, q = (discrete(0.5, 3000, at, rng) for at in (0, 1))
     assert not blackbox.judged("half the noise", p, q, 1.0).passed
     assert blackbox.judged(
@@ -348,9 +342,8 @@ def test_permute_and_flip_is_the_mechanism_itself():
         for i in order:
             distribution[i] += left * p[i]
             left *= 1 - p[i]
-    np.testing.assert_allclose(
-        np.exp(distributions.log_permute_and_flip(scores, eta)), distribution, rtol=1e-12
-    )
+    found = np.exp(distributions.log_permute_and_flip(scores, eta))
+    np.testing.assert_allclose(found, distribution, rtol=1e-12)
 
 
 def test_divergences_of_known_pairs():
@@ -505,8 +498,7 @@ def test_a_bug_that_nothing_catches_makes_status_1(capsys, monkeypatch):
 
 
 def test_a_name_that_nothing_has_is_bad_input(capsys):
-    left = refuses("", main, ["--only", "no such thing"], error=SystemExit)
-    assert left.code == 2
+    assert refuses("", main, ["--only", "no such thing"], error=SystemExit).code == 2
     assert "no check and no planted bug" in capsys.readouterr().err
 
 

@@ -18,7 +18,7 @@ from metricdp.audit.replay import losses, verifying
 from metricdp.audit.replay.subjects import subjects
 from metricdp.audit.replay.transcript import Draw, Transcript, recorded
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, measure
-from tests import cases
+from tests import cases, path_metric
 
 CHECKS = {check.name: check for check in runner.checks()}
 BUGS = {bug.name: bug for bug in planted.bugs()}
@@ -105,12 +105,11 @@ def test_neighbors_by_the_definition(relation):
 
 
 def test_a_replay_gives_the_outputs_again_and_notes_its_own_answers():
-    import networkx as nx
 
     import metricdp as mdp
     from metricdp.audit.worlds import finest
 
-    metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+    metric = path_metric(3)
     query = HistogramQuery(finest(metric))
 
     def asked(records, before=None):
@@ -127,17 +126,13 @@ def test_a_replay_gives_the_outputs_again_and_notes_its_own_answers():
 
 
 def test_a_question_by_another_partition_is_another_question():
-    import networkx as nx
 
-    import metricdp as mdp
     from metricdp.audit.replay.transcript import describe
     from metricdp.audit.worlds import Labels
 
-    metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-    reported = {
-        describe(HistogramQuery(Labels(metric, labels, 2)), metric)
-        for labels in ((0, 0, 1), (0, 1, 1), (0, 0, 1))
-    }
+    metric = path_metric(3)
+    cuts = ((0, 0, 1), (0, 1, 1), (0, 0, 1))
+    reported = {describe(HistogramQuery(Labels(metric, labels, 2)), metric) for labels in cuts}
     assert len(reported) == 2
     assert describe(CountQuery(), metric) == describe(CountQuery(), metric)
 
@@ -203,9 +198,7 @@ def test_a_check_and_a_bug_that_miss_a_package_are_skipped_and_fail_nothing(monk
     monkeypatch.setitem(sys.modules, "duckdb", None)
     finding = runner.perform(CHECKS[name], quick=True)
     caught = runner.catch(bug, [CHECKS[name]], quick=True)
-    assert finding.skipped
-    assert finding.found == caught.note == "skipped, needs duckdb"
+    assert finding.skipped and finding.found == caught.note == "skipped, needs duckdb"
     assert report.clean([finding], [caught])
-    assert "0 of 0 checks passed, 0 of 0 planted bugs caught, 2 skipped" in report.as_text(
-        [finding], [caught], 1.0
-    )
+    said = "0 of 0 checks passed, 0 of 0 planted bugs caught, 2 skipped"
+    assert said in report.as_text([finding], [caught], 1.0)

@@ -113,11 +113,8 @@ def test_files_ask_for_their_own_p_and_their_folder_states_optima(library, capsy
     optima.write_text(f"pmed1 {optimum}\n  pmed10   0 \nPmed 3\n")
     found = reported(capsys)
     assert [(r["p"], r["best_known"]) for r in found["rows"]] == [(4, optimum), (3, None), (9, 0)]
-    assert [(row["k"], row["optimum"]) for row in found["rows"]] == [
-        (4, optimum),
-        (3, None),
-        (9, 0),
-    ]
+    expected = [(4, optimum), (3, None), (9, 0)]
+    assert [(row["k"], row["optimum"]) for row in found["rows"]] == expected
     assert found["summary"]["optimal"] == found["summary"]["at_best_known"]
     optima.write_text("no optimum\n")
     assert "expected lines such as 'pmed1 5819'" in measured(capsys).err
@@ -150,10 +147,8 @@ def test_the_table_says_what_the_json_says(library, capsys):
 
 def test_the_summary_counts_gaps():
     """Planted optima: one reached, one missed by a bit less than 0.1 %, one by more."""
-    rows = [
-        {"instance": "a", "gap_percent": gap, "proven_percent": None, "seconds": 0.1}
-        for gap in (0.09, 0.0, 100.0, None)
-    ]
+    row = {"instance": "a", "proven_percent": None, "seconds": 0.1}
+    rows = [{**row, "gap_percent": gap} for gap in (0.09, 0.0, 100.0, None)]
     found, lines = p_median.summary(rows, 0.0)
     counts = ("problems", "with_known_value", "at_best_known", "within_0.1_percent")
     assert [found[name] for name in counts] == [4, 3, 1, 2]

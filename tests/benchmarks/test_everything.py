@@ -34,8 +34,7 @@ def test_a_run_writes_the_report_and_names_what_is_left_out(here, monkeypatch, c
     reported = json.loads(ran.out)
     assert [row["outcome"].split(":")[0] for row in reported["rows"]] == ["measured", "left out"]
     assert reported == json.loads(Path("out/report.json").read_text("utf-8"))
-    page = Path("out/report.html").read_text("utf-8")
-    assert re.search(r"<h2>Boxes</h2>.*uniform", page, re.S)
+    assert re.search(r"<h2>Boxes</h2>.*uniform", Path("out/report.html").read_text("utf-8"), re.S)
     assert "## Points" in Path("out/report.md").read_text("utf-8")
     assert list(Path("out").glob("figures-*/*.png"))
 

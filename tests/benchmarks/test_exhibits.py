@@ -70,14 +70,12 @@ def test_a_cell_of_the_exponential_grid_holds_its_points(centers, points):
         nearest = np.linalg.norm(at - point, axis=1).min()
         assert np.linalg.norm(center - point) == pytest.approx(nearest)
         away = np.abs(point - center).max()
-        ring = next(reach for reach in grid.reach if away <= reach)
-        side = 2 * ring / exponential_grid.CELLS
+        side = 2 * next(reach for reach in grid.reach if away <= reach) / exponential_grid.CELLS
         assert np.abs(point - middles[label]).max() <= side / 2 * (1 + 1e-9)
 
 
 def test_the_other_coreset_spends_epsilon_and_weighs_everything():
-    points = point_sets.pickups(5_000, made_up=True)
-    demand = mdp.PrivateDemand(SQUARE, points)
+    demand = mdp.PrivateDemand(SQUARE, point_sets.pickups(5_000, made_up=True))
     ledger = mdp.Ledger("1/2", neighboring="replace-one")
     places, weights = exponential_grid.coreset(SQUARE, demand, 3, "1/2", ledger)
     assert len(places) == len(weights) and (places >= 0).all() and (places <= 1).all()
@@ -86,8 +84,7 @@ def test_the_other_coreset_spends_epsilon_and_weighs_everything():
 
 def test_mixtures_are_the_papers():
     points = paper5.separated(3_000, 20, 3, 100.0, seed=1)
-    groups = [points[i::3] for i in range(3)]
-    for group in groups:
+    for group in [points[i::3] for i in range(3)]:
         middle = group.mean(axis=0)
         assert np.linalg.norm(middle) == pytest.approx(0.99, abs=0.002)
         assert np.linalg.norm(group - middle, axis=1).mean() == pytest.approx(0.01, rel=0.05)

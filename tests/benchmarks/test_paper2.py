@@ -46,9 +46,8 @@ def test_a_clustered_graph_is_as_the_paper_says():
 
 def test_demand_is_distinct_and_imbalanced_demand_of_two_classes():
     classes = np.arange(200) % 10
-    universe = graphs.Classified(
-        "u", mdp.EuclideanMetric(np.arange(200.0)[:, None]), classes, (3, 7)
-    )
+    metric = mdp.EuclideanMetric(np.arange(200.0)[:, None])
+    universe = graphs.Classified("u", metric, classes, (3, 7))
     rng = np.random.default_rng(0)
     even, uneven = universe.draw(40, rng, imbalanced=False), universe.draw(40, rng, imbalanced=True)
     assert len(set(even)) == 40 and len(set(classes[even])) > 5
@@ -136,20 +135,17 @@ def test_a_run_has_every_method_in_every_cell_and_costs_in_their_order(tiny):
             assert all(final <= start for start, final in zip(costs["initial"], costs["final"]))
         if row["method"] in paper2.PRIVATE:
             assert all(best <= average for best, average in zip(costs["best"], costs["average"]))
-        assert all(
-            cost >= least * (1 - 1e-9) for cost, least in zip(costs["final"], row["references"])
-        )
+        pairs = zip(costs["final"], row["references"])
+        assert all(cost >= least * (1 - 1e-9) for cost, least in pairs)
     assert tiny.settings["settings"] == settings and not tiny.unfinished
     json.dumps(tiny.to_dict(), allow_nan=False)
 
 
 @pytest.fixture(scope="module")
 def trial() -> paper2.Trial:
-    plan = paper2.Plan("1", 1, 3, 200, 25, 20)
-    universe = paper2._universe("graph-r100", plan)
-    return paper2.Trial.drawn(
-        universe, records=25, imbalanced=True, power=1, epsilon="1", steps=20, seed=3, repeat=0
-    )
+    universe = paper2._universe("graph-r100", paper2.Plan("1", 1, 3, 200, 25, 20))
+    asked = {"imbalanced": True, "power": 1, "epsilon": "1", "steps": 20, "seed": 3, "repeat": 0}
+    return paper2.Trial.drawn(universe, records=25, **asked)
 
 
 def test_the_reference_is_the_optimum_of_a_small_instance(trial):
@@ -162,8 +158,7 @@ def test_the_reference_is_the_optimum_of_a_small_instance(trial):
 def test_much_budget_makes_private_methods_as_good_as_the_others(trial):
     from dataclasses import replace
 
-    rich = replace(trial, epsilon="1000")
-    found = dict(paper2.measured(rich, 2))
+    found = dict(paper2.measured(replace(trial, epsilon="1000"), 2))
     for method in paper2.PRIVATE:
         assert found[method]["best"] == pytest.approx(found["NDP-rand"]["reference"], rel=0.05)
         assert found[method]["final"] <= found[method]["initial"] * (1 + 1e-9)
@@ -187,8 +182,6 @@ def test_the_table_says_what_the_json_says(no_data, capsys, tmp_path):
         rows = [row for row in written["rows"] if row["setting"] == setting]
         assert cells[:2] == [setting, "2"]
         assert cells[2:] == ["{:.3f}±{:.3f}".format(*row["ratios"]["final"]) for row in rows]
-    assert any(
-        line.startswith("DP-HST starts below DP-kmedian++ and DP-rand, imbalanced: in ")
-        for line in lines
-    )
+    start = "DP-HST starts below DP-kmedian++ and DP-rand, imbalanced: in "
+    assert any(line.startswith(start) for line in lines)
     assert written["summary"]["claims"][0]["cells"] == 1 and written["settings"]["points"] == 200

@@ -27,9 +27,8 @@ def test_the_page_has_a_row_for_every_setting(script):
     page = script.PAGE.read_text("utf-8")
     cases = (script.FINITE_UNIVERSES, script.FINITE), (script.DIMENSIONS, script.BOX)
     for names, methods in cases:
-        rows = [
-            line for line in page.splitlines() if line.startswith(tuple(f"| {n}" for n in names))
-        ]
+        starts = tuple(f"| {n}" for n in names)
+        rows = [line for line in page.splitlines() if line.startswith(starts)]
         assert len(rows) == len(names) * len(script.RECORDS) * len(script.EPSILONS)
         assert all(row.count("|") == len(methods) + 4 for row in rows)
         assert all("**" in row for row in rows)

@@ -13,8 +13,7 @@ ASK = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", 
 
 @pytest.fixture
 def town(here):
-    rows = [f"{(7 * i) % 300},u{i % 400}" for i in range(9000)]
-    build_road(here, 300, rows, "vertex,who")
+    build_road(here, 300, [f"{(7 * i) % 300},u{i % 400}" for i in range(9000)], "vertex,who")
 
 
 def test_noise_follows_the_caps_and_the_ledger_their_bound(town, capsys):

@@ -36,9 +36,6 @@ def has_samples():
     return True
 
 
-needs_samples = pytest.mark.skipif(not has_samples(), reason="needs the folder graphs")
-
-
 def test_private_centers_are_json_with_a_receipt(world, capsys):
     result = json.loads(works(capsys, *PRIVATE).out)
     assert list(result) == ["centers", "k", "method", "receipt", "estimates"]
@@ -101,16 +98,12 @@ def test_output_replaces_a_file_and_follows_a_link(world, capsys):
 def test_ids_beyond_ascii(world, capsys):
     (world / "calles.csv").write_text("from,to,length\nPeña,Ñuñoa,3\nÑuñoa,寺町,4\n", "utf-8")
     ran = run(capsys, "cluster", "calles.csv", "-k", "1", "--output", "out.json")
-    assert (
-        json.loads(ran.out)["centers"]
-        == json.loads((world / "out.json").read_text("utf-8"))["centers"]
-        == ["Ñuñoa"]
-    )
-    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    written = json.loads((world / "out.json").read_text("utf-8"))
+    assert json.loads(ran.out)["centers"] == written["centers"] == ["Ñuñoa"]
     done = subprocess.run(
         [sys.executable, "-m", "metricdp", "cluster", "calles.csv", "-k", "3"],
         capture_output=True,
-        env=environment,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
         cwd=world,
     )
     assert json.loads(done.stdout.decode("latin-1"))["centers"] == ["Peña", "Ñuñoa", "寺町"]
@@ -186,9 +179,8 @@ def test_non_private_uses_the_exact_demand_and_says_so(world, capsys):
     assert (sorted(result["centers"]), result["receipt"]) == ([100, 124], None)
     assert len(ran.lines) == 1
     assert "without any protection" in ran.err
-    snapped = run(
-        capsys, *PRIVATE[:-2], "--non-private", "--nodes", "nodes.csv", "--x", "lon", "--y", "lat"
-    )
+    places = ("--nodes", "nodes.csv", "--x", "lon", "--y", "lat")
+    snapped = run(capsys, *PRIVATE[:-2], "--non-private", *places)
     reported = json.loads(snapped.out)
     assert {name: reported[name] for name in result} == result
     assert reported["crs"] == "EPSG:4326" and len(reported["coordinates"]) == 2
@@ -271,11 +263,9 @@ def test_an_unexpected_error_tells_nothing(world, monkeypatch, capsys):
     monkeypatch.setattr(mdp, "k_median", fail)
     ran = run(capsys, *PRIVATE, "--output", "out.json")
     assert (ran.status, ran.out, (world / "out.json").exists()) == (1, "", False)
-    assert ran.lines[-1] == (
-        "metricdp: error: unexpected ValueError (METRICDP_DEBUG=1 shows more, and may show "
-        "private data); "
-        "epsilon 1 was charged before this and stays spent"
-    )
+    unexpected = "unexpected ValueError (METRICDP_DEBUG=1 shows more, and may show private data)"
+    said = f"metricdp: error: {unexpected}; epsilon 1 was charged before this and stays spent"
+    assert ran.lines[-1] == said
     assert "canary" not in ran.err
     assert "Traceback" not in ran.err
     monkeypatch.setenv("METRICDP_DEBUG", "1")
@@ -342,9 +332,8 @@ def test_library_warnings_stay_inside(world, monkeypatch, capsys):
 
 
 def process(*argv, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "metricdp", *argv], text=True, timeout=300, **options
-    )
+    call = [sys.executable, "-m", "metricdp", *argv]
+    return subprocess.run(call, text=True, timeout=300, **options)
 
 
 @pytest.mark.extended
@@ -373,13 +362,10 @@ def test_closed_streams(world):
     command = shlex.join([sys.executable, "-m", "metricdp", *PRIVATE, "--ledger", "study.ledger"])
     done = subprocess.run(["sh", "-c", command + " >&-"], capture_output=True, text=True, cwd=world)
     assert (done.returncode, (world / "study.ledger").exists()) == (2, False)
-    assert (
-        done.stderr
-        == "metricdp: error: stdout is closed and there is no --output: the result would be lost\n"
-    )
-    done = subprocess.run(
-        ["sh", "-c", command + " 2>&-"], capture_output=True, text=True, cwd=world
-    )
+    said = "stdout is closed and there is no --output: the result would be lost\n"
+    assert done.stderr == f"metricdp: error: {said}"
+    call = ["sh", "-c", command + " 2>&-"]
+    done = subprocess.run(call, capture_output=True, text=True, cwd=world)
     assert (done.returncode, len(json.loads(done.stdout)["centers"])) == (0, 2)
 
 
@@ -432,7 +418,7 @@ def test_main_takes_the_arguments_of_the_process(monkeypatch, capsys):
 # the demo
 
 
-@needs_samples
+@pytest.mark.skipif(not has_samples(), reason="needs the folder graphs")
 def test_demo(world, capsys):
     ran = works(capsys, "demo", "-k", "5", "--directory", "out", "--epsilon", "1/2")
     result = json.loads((world / "out" / "coquimbo_centers.json").read_text())
@@ -451,8 +437,7 @@ def test_demo(world, capsys):
         argv = shlex.split(command)
         argv = argv[argv.index("metricdp") + 1 :] if "metricdp" in argv else argv[1:]
         quick = ["--time-limit", "0.5"] if argv[0] == "cluster" and "--help" not in argv else []
-        tried = works(capsys, *argv, *quick)
-        assert words in tried.out
+        assert words in works(capsys, *argv, *quick).out
 
 
 @pytest.mark.parametrize("method", ["", "hst", "local-search"])

@@ -80,8 +80,7 @@ def test_centers_come_from_any_file_of_a_plan(here, capsys):
     costs = set()
     for name in ("plan.gpkg", "plan.geojson", "plan.parquet", "plan.csv", "plan.json"):
         works(capsys, "cluster", "streets.gpkg", "-k", "3", "--quiet", "--output", name)
-        reported = works(capsys, *exact, name)
-        costs.add(json.loads(reported.out)["cost"])
+        costs.add(json.loads(works(capsys, *exact, name).out)["cost"])
     assert len(costs) == 1
     fails(capsys, "no layer 'demands'; layers: ", *exact, "plan.gpkg", "--centers-layer", "demands")
     fails(capsys, "has no layers", *exact, "plan.json", "--centers-layer", "sites")

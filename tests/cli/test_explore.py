@@ -25,9 +25,8 @@ def test_levels_on_stdout_and_on_the_page(world, capsys):
     reported = json.loads(ran.out)
     assert ran.status == 0 and reported["page"] == "page.html"
     assert reported["receipt"]["epsilon_exact"] == "5/2"
-    assert [
-        (level["name"], level["epsilon"], set(level["centers"])) for level in reported["levels"]
-    ] == [("Moderate", 2.0, {100, 124}), ("Strong", 0.5, {100, 124})]
+    found = [(one["name"], one["epsilon"], set(one["centers"])) for one in reported["levels"]]
+    assert found == [("Moderate", 2.0, {100, 124}), ("Strong", 0.5, {100, 124})]
     assert "2 levels, shown together, are charged together: epsilon 1/2 + 2 = 2.5" in ran.err
     assert "spent epsilon 2.5 per record" in ran.err
     data = data_of(world / "page.html")
@@ -47,9 +46,8 @@ def test_one_level_is_not_together_with_others(world, capsys):
 def test_the_ledger_is_charged_the_sum_once_or_not_at_all(world, capsys):
     build_ledger(world / "study.ledger", budget=4, spent=1.5)
     before = snapshot(world)
-    refused = run(
-        capsys, *EXPLORE, "--epsilons", "1,2", "--output", "page.html", "--ledger", "study.ledger"
-    )
+    paid = ("--ledger", "study.ledger")
+    refused = run(capsys, *EXPLORE, "--epsilons", "1,2", "--output", "page.html", *paid)
     assert refused.status == 3 and "left" in refused.err and not (world / "page.html").exists()
     dry = run(capsys, *QUICK, "--ledger", "study.ledger", "--dry-run")
     assert dry.status == 0 and json.loads(dry.out)["epsilon_exact"] == "5/2"
@@ -80,10 +78,8 @@ def test_users_names_and_predictions(world, capsys):
     reported = json.loads(ran.out)
     assert [level["name"] for level in reported["levels"]] == ["mild", "firm"]
     assert reported["receipt"]["unit"] == "user"
-    assert (
-        reported["prediction"]["records"] == 500
-        and reported["prediction"]["max_contributions"] == 2
-    )
+    prediction = reported["prediction"]
+    assert prediction["records"] == 500 and prediction["max_contributions"] == 2
     assert not any(canary in ran.out + ran.err for canary in CANARIES)
 
 

@@ -18,8 +18,7 @@ def _country(here):
 
 
 def ran(capsys, *argv):
-    done = works(capsys, "federated", *argv, "--json")
-    return json.loads(done.out)
+    return json.loads(works(capsys, "federated", *argv, "--json").out)
 
 
 BUDGET = ("--epsilon-budget", "3", "--delta-budget", "3e-6")
@@ -58,17 +57,14 @@ def test_two_hospitals(here, capsys):
         number += 1
         reported = ran(capsys, *collect(number))
     assert number == 4  # a count and two rounds
-    assert (
-        reported["receipt"]["epsilon"] == 1 and reported["receipt"]["made"]["model"] == "federated"
-    )
+    receipt = reported["receipt"]
+    assert receipt["epsilon"] == 1 and receipt["made"]["model"] == "federated"
     assert mdp.Ledger.open(here / "north.ledger").spent == 1
     again = ran(capsys, *collect(number))  # such as after a crash
     assert again["release"] == "places.release"
     centers = ("cluster", "roads.csv", "--from-release", "places.release", "-k", "2", "--json")
-    found = json.loads(run(capsys, *centers).out)["centers"]
-    assert sorted(map(int, found)) == [3, 27]
-    evidence = run(capsys, "evidence", "places.release")
-    assert evidence.status in (0, 2)
+    assert sorted(map(int, json.loads(run(capsys, *centers).out)["centers"])) == [3, 27]
+    assert run(capsys, "evidence", "places.release").status in (0, 2)
 
 
 def test_what_is_lost_is_made_again(here, capsys):

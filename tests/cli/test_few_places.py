@@ -52,8 +52,7 @@ def test_a_noisy_number_that_is_too_small_is_said(town, capsys):
 
 
 def test_places_of_no_vertex_are_none():
-    nowhere = np.full((3, 2), np.nan)
-    placed = {"coordinates": nowhere, "coordinate_system": "xy"}
+    placed = {"coordinates": np.full((3, 2), np.nan), "coordinate_system": "xy"}
     graph = build_graph([0, 1], [1, 2], [1.0, 1.0], ids=[0, 1, 2], directed=False, **placed)
     assert graph.coordinates is None and graph.coordinate_system is None
     refuses("", lambda: mdp.PrivateDemand.from_coordinates(mdp.GraphMetric(graph), [[0.0, 0.0]]))

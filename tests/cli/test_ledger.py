@@ -22,8 +22,7 @@ def world(here, monkeypatch):
 
 
 def test_show_prints_the_history(world, capsys):
-    named = ["--dataset", "homes-2031", "--purpose", "where to\nbuild"]
-    assert run(capsys, *KEPT, *named)[0] == 0
+    assert run(capsys, *KEPT, "--dataset", "homes-2031", "--purpose", "where to\nbuild")[0] == 0
     assert run(capsys, *CALL, "--ledger", "study.ledger")[0] == 0
     anchor = mdp.Ledger.open("study.ledger").anchor
     before = (world / "study.ledger").read_bytes()

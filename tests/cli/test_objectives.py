@@ -176,9 +176,8 @@ def test_common_sites_of_releases_bands_stability_and_heat(world, capsys):
     ran = run(capsys, "cluster", "roads.csv", "-k", "2", *one, *more)
     reported = json.loads(ran.out)
     assert len(reported["stability"]["near"]) == 2 and reported["bands"]["to"] == [200, 900, None]
-    assert "centers are sure" in ran.err and "How sure their places are" in Path(
-        "map.html"
-    ).read_text("utf-8")
+    assert "centers are sure" in ran.err
+    assert "How sure their places are" in Path("map.html").read_text("utf-8")
     assert Path("heat.csv").read_text("utf-8").startswith("vertex,density,standard_error")
     both = ["--from-release", "am.release", "--from-release", "pm.release", "--scenarios", "worst"]
     common = json.loads(run(capsys, "cluster", "roads.csv", "-k", "2", *both).out)

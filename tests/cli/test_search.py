@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests import cases
-from tests.cli_world import fails, run
+from tests.cli_world import build_road, fails, run, works
 
 PRIVATE = ["cluster", "roads.csv", "-k", "3", "--demand", "homes.csv", "--epsilon", "1"]
 
@@ -32,8 +34,7 @@ def test_a_certificate(world, capsys):
 
 def test_a_time_limit(world, capsys):
     for asked in (["cluster roads.csv -k 3"], PRIVATE):
-        found = json.loads(run(capsys, *asked, "--time-limit", "0.5").out)
-        assert len(found["centers"]) == 3
+        assert len(json.loads(run(capsys, *asked, "--time-limit", "0.5").out)["centers"]) == 3
 
 
 @cases(
@@ -52,3 +53,34 @@ def test_refused_before_anything_is_charged(options, message, world, capsys):
     Path("two.csv").write_text("a,b\n100,101\n")
     Path("nobody.csv").write_text("vertex\n100\nnobody\n")
     fails(capsys, message, *PRIVATE, "--ledger", "new.ledger", *options)
+
+
+# ``--effort`` and ``--exact`` of ``metricdp cluster``
+
+
+@pytest.fixture
+def line(here):
+    build_road(here, 29, ["3"] * 400)
+
+
+@pytest.mark.parametrize("how", ["quick", "thorough", "0.3"])
+def test_the_best_centers_are_proven(line, capsys, how):
+    ran = works(capsys, "cluster", "roads.csv", "-k", "10", "--exact", "--effort", how)
+    assert "proven optimal" in ran.err
+    assert json.loads(ran.out)["certificate"] == {"cost": 2e3, "lower_bound": 2e3, "gap": 0.0}
+
+
+def test_private_demand_takes_effort_and_refuses_proofs(line, capsys):
+    asked = ["cluster", "roads.csv", "-k", "1", "--demand", "homes.csv", "--epsilon", "1"]
+    assert json.loads(works(capsys, *asked, "--effort", "thorough", "-q").out)["centers"] == [3]
+    fails(capsys, "--exact tells the exact cost", *asked, "--exact")
+
+
+@cases(
+    ("options", "error"),
+    (["--effort", "slow"], "must be quick, thorough or a number of seconds"),
+    (["--effort", "thorough", "--objective", "p-center"], "--effort is for k-median"),
+    (["--exact", "--objective", "p-center"], "--exact is for k-median"),
+)
+def test_misuse_is_one_line(line, capsys, options, error):
+    fails(capsys, error, "cluster", "roads.csv", "-k", "2", *options)

@@ -92,6 +92,5 @@ def test_wide_tables_are_cut_into_pieces_that_fit(world, capsys, monkeypatch):
 def test_facts_of_other_commands_are_lines(world, capsys):
     ran = run(capsys, "tree", *GRAPH, "--output", "t.hst", "-q")
     assert ran.out.splitlines()[0].split() == ["output", "t.hst"]
-    call = ["stream", "init", "day.state", *GRAPH, "--epsilon", "4", "--horizon", "9"]
-    ran = run(capsys, *call)
+    ran = run(capsys, "stream init day.state", *GRAPH, "--epsilon", "4", "--horizon", "9")
     assert ran.status == 0 and "{" not in ran.out and "[" not in ran.out

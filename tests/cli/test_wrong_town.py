@@ -24,8 +24,7 @@ def town(at, crs="EPSG:4326"):
 def test_a_system_for_another_part_of_the_world_is_refused_and_costs_nothing():
     """Pharmacies of Berlin, in its own grid, on a network of Algeria."""
     pytest.importorskip("pyproj")
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"x": [392_000.0] * 9, "y": [5_820_000.0] * 9})
+    frame = pytest.importorskip("pandas").DataFrame({"x": [392_000.0] * 9, "y": [5_820_000.0] * 9})
     said = {"x": "x", "y": "y", "crs": "EPSG:25833"}
     with pytest.raises(InputError, match=r"which is for Europe .* lies elsewhere.*another town"):
         mdp.PrivateDemand.from_frame(town((3.06, 36.75)), frame, **said)
@@ -46,8 +45,7 @@ def test_coordinates_without_a_limit_are_noted_before_the_charge(world, capsys):
         '{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {}, '
         '"geometry": {"type": "Point", "coordinates": [-71.3, -29.9]}}]}'
     )
-    points = [*call[:5], "homes.geojson", *call[6:10]]
-    assert "another town counts" in run(capsys, *points).err
+    assert "another town counts" in run(capsys, *call[:5], "homes.geojson", *call[6:10]).err
     for more in (["--max-snap", "2km"], ["--box", "-72,-30,-71,-29"], ["-q"]):
         assert "another town" not in run(capsys, *call, *more).err
 

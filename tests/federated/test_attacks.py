@@ -53,8 +53,7 @@ def test_old_answers_are_of_no_use():
     now = [one.answer(asked) for one in holders]
     refuses("another round, attempt or study", lambda: coordinator.collect([lost[0], *now[1:]]))
     assert coordinator.collect(now) is None
-    cards = [one.card for one in holders]
-    other = mdp.federated.Coordinator(METRIC, cards, epsilon=4)
+    other = mdp.federated.Coordinator(METRIC, [one.card for one in holders], epsilon=4)
     other.invite()
     refuses("another round, attempt or study", other.collect, now)
 
@@ -81,9 +80,8 @@ def test_another_universe_of_the_same_name_is_refused():
 def test_two_coordinators_of_one_study_are_distinguished():
     holders, one = parties()
     _, other = parties()
-    other._asked = replace(
-        other._asked, study=one._asked.study, holders=one._asked.holders, present=(0, 1, 2)
-    )
+    known = {"study": one._asked.study, "holders": one._asked.holders}
+    other._asked = replace(other._asked, **known, present=(0, 1, 2))
     assert holders[0].answer(one.invite())
     refused(holders[0], other.invite(), "not continue", 4)
 
@@ -102,9 +100,8 @@ def test_terms_that_changed_behind_a_lost_key_are_paid_for(tmp_path):
     question = Course.of(METRIC, dear._agreement).at(past).fingerprint
     dear._keys = coordinator._keys
     mine = coordinator._asked
-    dear._asked = replace(
-        dear._asked, study=mine.study, coordinator=mine.coordinator, past=past, question=question
-    )
+    known = {"study": mine.study, "coordinator": mine.coordinator}
+    dear._asked = replace(dear._asked, **known, past=past, question=question)
     refuses("", lambda: holder.answer(dear.invite()), error=mdp.BudgetError)
     assert mdp.Ledger.open(tmp_path / "a.key.ledger").spent == 4
 

@@ -88,9 +88,8 @@ def command_lines(draw: Any) -> list[str]:
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(line) - 1)) if line else 0
         kind = draw(st.sampled_from("rrrridds"))
-        is_path = at < len(line) and any(
-            mark in line[at] for mark in ("out", ".csv", ".ledger", ".json")
-        )
+        marks = ("out", ".csv", ".ledger", ".json")
+        is_path = at < len(line) and any(mark in line[at] for mark in marks)
         word = draw(st.sampled_from(PATHS if is_path else WORDS)) if kind in "ri" else ""
         line[at : at + (kind in "rd")] = (
             [word] if kind in "ri" else line[at : at + 1] * 2 if kind == "s" else []
@@ -104,9 +103,8 @@ def world() -> Path:
     build_world(folder)
     build_ledger(folder / "study.ledger")
     (folder / "centers.json").write_text('{"centers": [100, 124], "k": 2}\n')
-    (folder / "places.csv").write_text(
-        "vertex,rent\n" + "".join(f"{v},7\n" for v in range(100, 112))
-    )
+    rents = "".join(f"{v},7\n" for v in range(100, 112))
+    (folder / "places.csv").write_text("vertex,rent\n" + rents)
     (folder / "open.csv").write_text("124\n118\n")
     (folder / "folder").mkdir()
     with contextlib.chdir(folder), contextlib.redirect_stderr(io.StringIO()):

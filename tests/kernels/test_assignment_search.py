@@ -91,8 +91,7 @@ def test_sizes_fees_and_least_loads_are_kept(data: st.DataObject) -> None:
         for site in product(range(k), repeat=n):
             used = np.bincount(site, loads, k)
             if (used <= room[rows]).all() and (used >= least[rows]).all():
-                served = both[np.arange(n), np.array(rows)[list(site)]]
-                kept.append(served.sum() + fee[rows].sum())
+                kept.append(both[np.arange(n), np.array(rows)[list(site)]].sum() + fee[rows].sum())
     rows, site = np.array([3, 1]), np.zeros(n, np.int64)  # the first place large
     best_rows, best_site = rows.copy(), site.copy()
     coins, price = np.array([1], np.uint64), np.array([1.0, 0.1, 1e6])
@@ -105,8 +104,6 @@ def test_sizes_fees_and_least_loads_are_kept(data: st.DataObject) -> None:
     assert len(set(place[best_rows].tolist())) == k
     assert size[best_rows].sum() <= 1
     used = np.bincount(best_site, loads, k)
-    assert (used <= room[best_rows]).all()
-    assert (used >= least[best_rows]).all()
+    assert (used <= room[best_rows]).all() and (used >= least[best_rows]).all()
     expected = pytest.approx(both[np.arange(n), best_rows[best_site]].sum() + fee[best_rows].sum())
-    assert cost == expected
-    assert cost >= min(kept) - 1e-9
+    assert cost == expected and cost >= min(kept) - 1e-9

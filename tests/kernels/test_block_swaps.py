@@ -4,7 +4,6 @@ its centers.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chisquare
@@ -16,9 +15,7 @@ from metricdp.kernels.block_swaps import (
     block_seeds,
     label_columns,
 )
-from tests import naive
-
-few = settings(max_examples=150, derandomize=True)
+from tests import naive, tries
 
 
 @st.composite
@@ -41,13 +38,11 @@ def state_of(block, weights, fixed, centers):
 
 def best_changes(block, weights, fixed, centers):
     """Change of cost of the best swap of every row that closes none of the first `fixed` slots."""
-    return naive.swap_changes(block, weights, centers.tolist())[:, fixed:].min(
-        axis=1, initial=np.inf
-    )
+    changes = naive.swap_changes(block, weights, centers.tolist())
+    return changes[:, fixed:].min(axis=1, initial=np.inf)
 
 
-@few
-@given(problems())
+@tries(150, problems(), fixed=True)
 def test_labels_and_losses(problem):
     block, weights, fixed, centers, _ = problem
     labels, losses, cost = state_of(block, weights, fixed, centers)
@@ -57,14 +52,12 @@ def test_labels_and_losses(problem):
     assert cost == pytest.approx(naive.cost(block, weights, centers))
     if len(centers) > 1:
         assert (labels[3] == second).all() and (labels[0] != labels[1]).all()
-        np.testing.assert_allclose(
-            losses[fixed:], naive.removal_losses(block, weights, centers)[fixed:], atol=1e-9
-        )
+        expected = naive.removal_losses(block, weights, centers)
+        np.testing.assert_allclose(losses[fixed:], expected[fixed:], atol=1e-9)
     assert (losses[:fixed] == np.inf).all()
 
 
-@few
-@given(problems())
+@tries(150, problems(), fixed=True)
 def test_ends_in_a_local_optimum(problem):
     block, weights, fixed, centers, order = problem
     before, given_ones = naive.cost(block, weights, centers), centers[:fixed].copy()
@@ -77,8 +70,7 @@ def test_ends_in_a_local_optimum(problem):
     assert (best_changes(block, weights, fixed, centers)[closed] > -1e-6).all()
 
 
-@few
-@given(problems(), st.data())
+@tries(150, problems(), st.data(), fixed=True)
 def test_relinking_stops_between_both_ends(problem, data):
     block, weights, fixed, start, _ = problem
     rest = data.draw(st.permutations([r for r in range(len(block)) if r not in start[:fixed]]))
@@ -122,8 +114,7 @@ def seeds(block, weights, uniforms):
     return centers
 
 
-@few
-@given(problems(), st.data())
+@tries(150, problems(), st.data(), fixed=True)
 def test_seeds_are_distinct_rows(problem, data):
     block, weights, fixed, opened, _ = problem
     k = data.draw(st.integers(max(fixed, 1), len(block)))
@@ -140,9 +131,8 @@ def test_seeds_follow_their_distribution():
     block = np.abs(np.subtract.outer(x, x)).astype(np.float32)
     weights = np.array([2.0, 1.0, -5.0, 4.0])
     weight = np.maximum(weights, 0)
-    expected = np.array(
-        [weight[a] / weight.sum() * weight * block[a] / (weight @ block[a]) for a in range(4)]
-    )
+    chances = [weight[a] / weight.sum() * weight * block[a] / (weight @ block[a]) for a in range(4)]
+    expected = np.array(chances)
     seen, rng = np.zeros((4, 4)), np.random.default_rng(1)
     for _ in range(4000):
         a, b = seeds(block, weights, rng.random(2))

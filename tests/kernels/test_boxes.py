@@ -29,9 +29,8 @@ def test_cells_and_clipping_are_those_of_numpy(shape):
         np.clip(np.trunc((x - low) / side), 0, n - 1)
         for x, low, side, n in zip(inside.T, space.lower, grid.side, shape)
     ]
-    np.testing.assert_array_equal(
-        grid.encode(inside), np.ravel_multi_index(np.array(places, np.int64), shape)
-    )
+    expected = np.ravel_multi_index(np.array(places, np.int64), shape)
+    np.testing.assert_array_equal(grid.encode(inside), expected)
     for bad in (np.nan, np.inf, -np.inf):
         points[7, d - 1] = bad
         refuses("finite", space.clip, points)

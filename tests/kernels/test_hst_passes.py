@@ -3,19 +3,15 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import metricdp as mdp
 from metricdp.kernels.hst_passes import consistent_counts, counts_above_noise
-from tests import naive
+from tests import naive, tries
 
-few = settings(max_examples=80, derandomize=True)
-pieces = st.integers(0, 10**6)
 small_sets = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=8)
 
 
-@few
-@given(small_sets, pieces)
+@tries(80, small_sets, st.integers(0, 10**6), fixed=True)
 def test_consistent_counts_are_the_least_squares_fit(points, seed):
     rng = np.random.default_rng(seed)
     tree = mdp.build_hst(mdp.EuclideanMetric(np.array(points, float)), int(rng.integers(100)))
@@ -23,9 +19,8 @@ def test_consistent_counts_are_the_least_squares_fit(points, seed):
     inner = np.flatnonzero(tree.last_level < tree.n_levels - 1)
     variance[rng.permutation(inner)[: len(inner) // 2]] = np.inf
     found, spread = consistent_counts(tree.parent, value, variance, tree.sizes.astype(float))
-    np.testing.assert_allclose(
-        found, naive.least_squares_counts(tree.parent, value, variance), atol=1e-7
-    )
+    expected = naive.least_squares_counts(tree.parent, value, variance)
+    np.testing.assert_allclose(found, expected, atol=1e-7)
     assert (spread <= variance).all()
     assert spread[0] == pytest.approx(naive.least_squares_variance(tree.parent, variance)[0])
     assert (spread >= naive.least_squares_variance(tree.parent, variance) - 1e-9).all()
@@ -34,9 +29,8 @@ def test_consistent_counts_are_the_least_squares_fit(points, seed):
 def test_what_was_not_counted_is_spread_evenly():
     parent = np.array([-1, 0, 0, 1, 1], np.int32)
     sizes = np.array([4.0, 3, 1, 2, 1])
-    found, spread = consistent_counts(
-        parent, np.array([8.0, 0, 0, 0, 0]), np.array([1.0, *[np.inf] * 4]), sizes
-    )
+    value, variance = np.array([8.0, 0, 0, 0, 0]), np.array([1.0, *[np.inf] * 4])
+    found, spread = consistent_counts(parent, value, variance, sizes)
     np.testing.assert_allclose(found, [8, 6, 2, 4, 2])
     assert spread.tolist() == [1.0, *[np.inf] * 4]
 
@@ -44,13 +38,11 @@ def test_what_was_not_counted_is_spread_evenly():
 def test_nodes_are_above_the_noise_and_the_rest_is_spread():
     parent = np.array([-1, 0, 0, 0, 1, 1], np.int32)
     sizes = np.array([10.0, 4, 4, 2, 3, 1])
-    counts, above = counts_above_noise(
-        parent, np.array([100.0, 70, 3, 27, 69, 1]), np.array([0.0, 10, 10, 30, 10, 10]), sizes
-    )
+    value, deviation = np.array([100.0, 70, 3, 27, 69, 1]), np.array([0.0, 10, 10, 30, 10, 10])
+    counts, above = counts_above_noise(parent, value, deviation, sizes)
     assert above.tolist() == [True, True, False, False, True, False]
     np.testing.assert_allclose(counts, [100, 70, 20, 10, 69, 1])
-    counts, above = counts_above_noise(
-        parent, np.array([100.0, 9, 9, 9, 69, 1]), np.full(6, 10.0), sizes
-    )
+    value = np.array([100.0, 9, 9, 9, 69, 1])
+    counts, above = counts_above_noise(parent, value, np.full(6, 10.0), sizes)
     assert above.tolist() == [True] + 5 * [False]  # below a node in the noise, none is above it
     np.testing.assert_allclose(counts, sizes * 10)

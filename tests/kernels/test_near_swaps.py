@@ -16,16 +16,14 @@ def problem(seed, reach, m=30, n=40, k=6):
     reach = np.full(n, reach)
     lists = near_of_block(block, reach, m * n)
     near = Near(*lists, *transposed(*lists, m), weights, 4 * reach)
-    clipped = np.where(block < reach, block, 4 * reach)
-    return near, clipped, rng.permutation(m)[:k]
+    return near, np.where(block < reach, block, 4 * reach), rng.permutation(m)[:k]
 
 
 def check(near, costs, state, cost, fixed):
     open_ = costs[state.centers]
     far = near.far[0]
     two = np.sort(np.vstack([open_, np.full(open_.shape[1], far)]), axis=0)[:2]
-    assert (state.c_first == two[0]).all()
-    assert (state.c_second == two[1]).all()
+    assert (state.c_first == two[0]).all() and (state.c_second == two[1]).all()
     served = state.c_first < far
     at = np.arange(open_.shape[1])[served]
     assert (open_[state.first[served], at] == state.c_first[served]).all()

@@ -8,9 +8,7 @@ from metricdp.kernels.seeds import seeds, swaps
 
 def scene(seed, n=60, k=7, d=2):
     rng = np.random.default_rng(seed)
-    points = rng.random((n, d))
-    weights = rng.random(n) * (rng.random(n) < 0.7)
-    return points, weights, k, rng
+    return rng.random((n, d)), rng.random(n) * (rng.random(n) < 0.7), k, rng
 
 
 def distances(points, power):

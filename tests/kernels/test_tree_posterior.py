@@ -26,13 +26,11 @@ def run(children, low, step, fractions, chances, leaves, prior, above=None):
     scale = tree_posterior.upward(splits, chances, seen, inside)
     messages = chances, seen, inside, outside
     posterior = tree_posterior.downward(splits, chances, *messages, False)
-    np.testing.assert_array_equal(
-        posterior, tree_posterior.downward(splits, chances, *messages, True)
-    )
+    found = tree_posterior.downward(splits, chances, *messages, True)
+    np.testing.assert_array_equal(posterior, found)
     at = inside[: n_splits + 1] * outside[: n_splits + 1]
     at = np.where(at.sum(axis=1, keepdims=True) > 0, at, inside[: n_splits + 1])
-    places = at @ np.arange(grid) / at.sum(axis=1)
-    means = low[: n_splits + 1] + step[: n_splits + 1] * places
+    means = low[: n_splits + 1] + step[: n_splits + 1] * (at @ np.arange(grid) / at.sum(axis=1))
     return inside, outside[n_splits + 1 :], posterior, scale, means
 
 
@@ -87,12 +85,10 @@ def test_against_matrices_on_any_grids(seed):
         children, low, step, fractions, chances, leaves, prior
     )
     expected = naive.messages(children, low, step, fractions, chances, leaves, prior)
-    np.testing.assert_allclose(
-        inside / inside.sum(axis=1, keepdims=True), expected[0], rtol=1e-8, atol=1e-13
-    )
-    np.testing.assert_allclose(
-        outside / outside.sum(axis=1, keepdims=True), expected[1][m:], rtol=1e-8, atol=1e-13
-    )
+    found = inside / inside.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected[0], rtol=1e-8, atol=1e-13)
+    found = outside / outside.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected[1][m:], rtol=1e-8, atol=1e-13)
     np.testing.assert_allclose(posterior, expected[2], rtol=1e-8, atol=1e-13)
     belief = expected[0][:m] * expected[1][:m]
     values = low[:m, None] + step[:m, None] * np.arange(grid)
@@ -103,8 +99,9 @@ def test_what_contradicts_itself_falls_back_to_the_prior():
     children, grid = TREES["pair"], 10
     fractions, chances = np.array([[0.0, 1.0]]), np.array([[0.3, 0.7]])
     low, step = np.array([50.0, 50.0, 0.0]), np.ones(3)  # no share of 0..9 reaches 50
+    leaves, prior = np.ones((2, grid)), np.full(grid, 0.1)
     inside, outside, posterior, _, means = run(
-        children, low, step, fractions, chances, np.ones((2, grid)), np.full(grid, 0.1)
+        children, low, step, fractions, chances, leaves, prior
     )
     assert np.isfinite(inside).all() and np.isfinite(outside).all()
     np.testing.assert_allclose(means, [54.5, 54.5])  # as counted

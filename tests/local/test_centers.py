@@ -4,7 +4,6 @@ the command line.
 
 import json
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -13,11 +12,11 @@ from benchmarks.methods.printed_local import simulated_sketch
 from metricdp.local.ball import build_tree, compute_threshold, lattice_children, prefix_children
 from metricdp.local.items import NetItems, items_of
 from metricdp.solvers.kmedian import solve
-from tests import cases, refuses
+from tests import cases, grid_metric, refuses
 from tests import naive_local as naive
 from tests.cli_world import run, works
 
-GRID = mdp.GraphMetric(nx.grid_2d_graph(30, 30), weight=None)
+GRID = grid_metric(30, 30)
 
 
 def near(spots, n, seed=0):
@@ -36,12 +35,10 @@ def near(spots, n, seed=0):
 @pytest.mark.parametrize("power", [1, 2])
 def test_graph_centers_are_near_the_best(trust, epsilon, power):
     items = near([(5, 5), (24, 8), (12, 25)], 20_000)
-    parameters = mdp.local.public_parameters(
-        GRID, epsilon, users=len(items), k=3, trust=trust, parts=60
-    )
-    estimate = mdp.local.Decoder(parameters).fit(
-        mdp.local.simulated_messages(parameters, items, seed=1)
-    )
+    users = len(items)
+    parameters = mdp.local.public_parameters(GRID, epsilon, users=users, k=3, trust=trust, parts=60)
+    messages = mdp.local.simulated_messages(parameters, items, seed=1)
+    estimate = mdp.local.Decoder(parameters).fit(messages)
     ask = estimate.k_median if power == 1 else estimate.k_means
     result = ask(3, metric=GRID)
     weights = np.bincount(GRID.positions(items), minlength=len(GRID)).astype(float)
@@ -50,15 +47,13 @@ def test_graph_centers_are_near_the_best(trust, epsilon, power):
     assert result.method == trust and result.receipt == estimate.receipt
     true = np.bincount(np.array(parameters.items["labels"])[GRID.positions(items)], minlength=60)
     assert np.abs(estimate.counts - true).max() < 6 * estimate.deviation + 300
-    release = estimate.release(GRID)
-    assert release.weights.sum() == pytest.approx(20_000, rel=1e-2)
+    assert estimate.release(GRID).weights.sum() == pytest.approx(20_000, rel=1e-2)
     assert estimate.release(GRID, signed=True).weights.min() < 0
 
 
 def test_questions_about_the_wrong_universe_are_refused():
-    parameters = mdp.local.public_parameters(GRID, 1, parts=9)
-    estimate = mdp.local.Decoder(parameters).fit([])
-    other = mdp.GraphMetric(nx.grid_2d_graph(30, 31), weight=None)
+    estimate = mdp.local.Decoder(mdp.local.public_parameters(GRID, 1, parts=9)).fit([])
+    other = grid_metric(30, 31)
     for ask in (
         lambda: estimate.k_median(3),
         lambda: estimate.k_median(3, metric=other),
@@ -131,8 +126,7 @@ def test_chains_of_net_points_and_children():
     for level, view in enumerate(views):
         lattice = items.places(np.arange(items.domains[level]), level)
         below = points if level == 3 else items.places(views[level + 1], level + 1)
-        brute = ((below[:, None] - lattice) ** 2).sum(axis=2).argmin(axis=1)
-        assert (brute == view).all()
+        assert (((below[:, None] - lattice) ** 2).sum(axis=2).argmin(axis=1) == view).all()
         # Lemma 14, i = level + 1
         assert np.linalg.norm(points - items.places(view, level), axis=1).max() <= 2.0**-level
     pair = (items.spacing[1], items.spacing[2]), (items.shifts[1], items.shifts[2])
@@ -141,8 +135,7 @@ def test_chains_of_net_points_and_children():
         assert len(found) == 4
         inside = found[(np.abs(found) <= items.reach[2]).all(axis=1)]
         assert (items.nearest(items.places(items.number(inside, 2), 2), 1) == parent).all()
-    one = items.values(points[0].tolist())[0]
-    assert one == tuple(int(view[0]) for view in views)
+    assert items.values(points[0].tolist())[0] == tuple(int(view[0]) for view in views)
 
 
 def test_thresholds_are_those_of_the_printed_algorithm_and_trees_hold_all_mass():
@@ -193,8 +186,7 @@ def test_the_command_line(world, capsys):
         assert wrong.status == 2 and wrong.out == "" and "987654321" not in wrong.err
         assert "canary" not in wrong.err
     asked = "encode roads.csv --epsilon 1/2 --shuffle --users 50000 --write-parameters s.json"
-    shuffled = run(capsys, asked)
-    assert json.loads(shuffled.out)["trust"] == "one_round_shuffle"
+    assert json.loads(run(capsys, asked).out)["trust"] == "one_round_shuffle"
 
 
 def test_the_demonstration(capsys):

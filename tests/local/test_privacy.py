@@ -51,8 +51,7 @@ def exp_bounds(epsilon):
 @pytest.mark.parametrize("unit", [4, UNIT])
 def test_the_favored_weight_is_below_exp_epsilon_and_close(epsilon, unit):
     low, _ = exp_bounds(epsilon)
-    ratio = Fraction(favored_weight(epsilon, unit), unit)
-    assert low - Fraction(2, unit) < ratio <= low
+    assert low - Fraction(2, unit) < Fraction(favored_weight(epsilon, unit), unit) <= low
 
 
 @pytest.mark.parametrize("randomizer", SMALL, ids=repr)
@@ -131,9 +130,8 @@ def test_vector_reports_for_any_nonce_and_rounding(vectors):
             for value in values
         ]
         for mine in distributions:
-            weights = [
-                mine.get((character, nonce, i), 0) for character in range(2) for i in range(6)
-            ]
+            words = [(character, nonce, i) for character in range(2) for i in range(6)]
+            weights = [mine.get(word, 0) for word in words]
             assert sum(weights) == 1 and min(weights) > 0
             top = Fraction(randomizer.favored, 2 * (2 * randomizer.favored + 4 * 4))
             assert [weights[:6].count(top), weights[6:].count(top)] == [2, 2]
@@ -145,9 +143,8 @@ def test_vector_reports_for_any_nonce_and_rounding(vectors):
 @pytest.mark.parametrize("item", [6, -1, "0", None, True, [], np.nan, {}, (1, 2)])
 def test_items_that_are_not_in_the_universe_make_no_message_and_are_not_quoted(item):
     encoder = Encoder(mdp.local.public_parameters(LINE, 1, parts=3))
-    with pytest.raises(mdp.InputError) as refusal:
-        encoder._encode(item, lambda bound: pytest.fail("a coin was drawn"))
-    assert str(refusal.value) == "the item is not in the public universe of these parameters"
+    refusal = refuses("", encoder._encode, item, lambda bound: pytest.fail("a coin was drawn"))
+    assert str(refusal) == "the item is not in the public universe of these parameters"
 
 
 def test_truth_values_are_items_where_they_are_ids():
@@ -160,8 +157,7 @@ def test_truth_values_are_items_where_they_are_ids():
     [[1.0], [1.0, float("nan")], [1.0, float("inf")], "ab", None, [[1.0, 2.0]], [1, "x"], [1j, 2]],
 )
 def test_points_that_are_none_make_no_message(point):
-    space = mdp.EuclideanSpace([-1, -1], [1, 1])
-    encoder = Encoder(mdp.local.public_parameters(space, 1))
+    encoder = Encoder(mdp.local.public_parameters(mdp.EuclideanSpace([-1, -1], [1, 1]), 1))
     with pytest.raises(mdp.InputError, match="a point must be 2 finite numbers"):
         encoder._encode(point, lambda bound: pytest.fail("a coin was drawn"))
     assert len(encoder.encode([1e300, -1e300])) == encoder.parameters.message_bytes
@@ -227,9 +223,8 @@ def test_devices_need_no_library_for_a_finite_universe():
 
 
 def test_coins_are_the_operating_systems_and_fresh():
-    encoder = Encoder(
-        mdp.local.public_parameters(mdp.EuclideanMetric(np.arange(40.0)[:, None]), 1, parts=40)
-    )
+    metric = mdp.EuclideanMetric(np.arange(40.0)[:, None])
+    encoder = Encoder(mdp.local.public_parameters(metric, 1, parts=40))
     assert Encoder.encode.__globals__["randbelow"] is randbelow
     assert len({encoder.encode(3) for _ in range(50)}) > 10
 

@@ -29,8 +29,7 @@ MILLIONTH = Fraction(1, 10**6)
 )
 @pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.4, 0.9])
 def test_the_pairs_delta_is_its_exact_one(ratio, p, users, epsilon):
-    grown = Fraction(math.exp(epsilon))
-    exact = float(naive.pair_delta(Fraction(ratio), p, users, grown))
+    exact = float(naive.pair_delta(Fraction(ratio), p, users, Fraction(math.exp(epsilon))))
     found = _pair_delta(float(ratio), float(p), 1.0, users, epsilon)
     assert exact <= found <= exact * (1 + 1e-9) + 1e-9
 
@@ -96,11 +95,8 @@ def test_delta_falls_with_users_and_epsilon_and_epsilons_are_inverted_safely():
 def test_the_largest_local_epsilon_keeps_its_promise(users, target, local):
     found = largest_local_epsilon(users, Fraction(target), MILLIONTH)
     assert float(found) == local
-    assert (
-        shuffled_epsilon(found, users, MILLIONTH)
-        <= Fraction(target)
-        < shuffled_epsilon(found + Fraction(1, 64), users, MILLIONTH)
-    )
+    more = shuffled_epsilon(found + Fraction(1, 64), users, MILLIONTH)
+    assert shuffled_epsilon(found, users, MILLIONTH) <= Fraction(target) < more
     assert largest_local_epsilon(10, Fraction(1, 2), MILLIONTH) == Fraction(1, 2)
 
 
@@ -108,15 +104,12 @@ def test_receipts_state_what_the_messages_that_came_are_worth():
     import numpy as np
 
     metric = mdp.EuclideanMetric(np.arange(50.0)[:, None])
-    parameters = mdp.local.public_parameters(
-        metric, "1/2", users=20_000, trust="one_round_shuffle", parts=20
-    )
+    asked = {"users": 20_000, "trust": "one_round_shuffle", "parts": 20}
+    parameters = mdp.local.public_parameters(metric, "1/2", **asked)
     assert parameters.epsilon > 3 and parameters.delta == MILLIONTH
     decoder = mdp.local.Decoder(parameters)
-    receipts = [
-        decoder.fit(mdp.local.simulated_messages(parameters, [7] * n, seed=0)).receipt
-        for n in (20_000, 5000)
-    ]
+    sent = [mdp.local.simulated_messages(parameters, [7] * n, seed=0) for n in (20_000, 5000)]
+    receipts = [decoder.fit(messages).receipt for messages in sent]
     assert receipts[0].epsilon <= Fraction(1, 2) < receipts[1].epsilon <= parameters.epsilon
     assert receipts[0].delta == MILLIONTH and "20,000 messages shuffled" in receipts[0].bound
     local = mdp.local.public_parameters(metric, "1/2", parts=20)
@@ -144,6 +137,5 @@ def test_wrong_arguments_meet_a_rule(wrong):
     import numpy as np
 
     with pytest.raises(mdp.InputError):
-        mdp.local.public_parameters(
-            mdp.EuclideanMetric(np.arange(50.0)[:, None]), **{"epsilon": 1, **wrong}
-        )
+        metric = mdp.EuclideanMetric(np.arange(50.0)[:, None])
+        mdp.local.public_parameters(metric, **{"epsilon": 1, **wrong})

@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -18,6 +17,7 @@ from metricdp.accounting import Cost
 from metricdp.audit.worlds import small_nets
 from metricdp.metrics.set_systems import Balls
 from metricdp.metrics.vectors import EuclideanMetric
+from tests import path_metric
 from tests.fuzzing import LONG_FORM, fuzz
 from tests.privacy_worlds import BOX, UnitCells, finest
 
@@ -49,9 +49,8 @@ def universes():
     """Small ones of every kind, also of one point, of no extent, and of extents near the ends of
     what numbers hold.
     """
-    rng = np.random.default_rng(0)
-    points = rng.random((9, 2))
-    yield "path", mdp.GraphMetric(nx.path_graph(7), weight=None)
+    points = np.random.default_rng(0).random((9, 2))
+    yield "path", path_metric(7)
     yield "table", mdp.PrecomputedMetric(np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))))
     yield "vectors", mdp.EuclideanMetric(points)
     yield "Manhattan", mdp.ManhattanMetric(points)
@@ -99,9 +98,8 @@ def demanded(universe, m):
     if isinstance(universe, mdp.EuclideanSpace):
         points = universe.lower + (universe.upper - universe.lower) * np.linspace(0, 1, 5)[:, None]
         return privacy.PrivateDemand(universe, points, **user)
-    return privacy.PrivateDemand(
-        universe, [universe.ids[i % len(universe)] for i in range(5)], **user
-    )
+    records = [universe.ids[i % len(universe)] for i in range(5)]
+    return privacy.PrivateDemand(universe, records, **user)
 
 
 def atomic(call, ledger):
@@ -121,9 +119,8 @@ def asked(name, universe, method, price, relation, m, power, k):
 
     def call():
         epsilon, delta = price
-        found.append(
-            ask(universe, demand, k, epsilon=epsilon, delta=delta, ledger=ledger, method=method)
-        )
+        asked = {"epsilon": epsilon, "delta": delta, "ledger": ledger}
+        found.append(ask(universe, demand, k, method=method, **asked))
 
     if atomic(call, ledger):
         receipt = found[0].receipt
@@ -195,8 +192,7 @@ def test_every_door_of_the_gate_answers_or_leaves_the_budget_slice_alone(price, 
     for m, bought in itertools.product((None, 2**31 - 1), whole):
         here, there = demanded(UNIVERSES["path"], m), demanded(BOX, m)
         ledgers = [mdp.Ledger(900, "1e-3", neighboring=relation) for _ in range(10)]
-        slices = [ledger.charge(bought) for ledger in ledgers]
-        for i, budget in enumerate(slices):
+        for i, budget in enumerate([ledger.charge(bought) for ledger in ledgers]):
             call = list(doors(price, here, there, budget))[i]
             try:
                 call()
@@ -234,7 +230,5 @@ def test_private_points_of_any_size_are_snapped_and_none_refused(scale):
     for metric in (mdp.EuclideanMetric(points), mdp.ManhattanMetric(points)):
         kept = privacy._vault._open(privacy.PrivateDemand.from_coordinates(metric, points * scale))
         assert len(kept) == 4
-    assert (
-        privacy.PrivateDemand(mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]), points * scale)
-        is not None
-    )
+    space = mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0])
+    assert privacy.PrivateDemand(space, points * scale) is not None

@@ -2,7 +2,6 @@
 
 from itertools import combinations
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -11,17 +10,16 @@ from metricdp.errors import InputError
 from metricdp.methods import solving
 from metricdp.methods.box import quadtree_release
 from tests import naive_objectives as naive
-from tests import refuses
+from tests import path_metric, refuses
 
 o = mdp.objectives
 PLACES = 9
 SPACES = {d: mdp.EuclideanSpace([0.0] * d, [10.0] * d) for d in (1, 2, 5)}
-METRIC = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
-HOMES = ["c"] * 400 + ["h"] * 250
+METRIC = path_metric(list("abcdefghi"))
 
 
 def _demand():
-    return mdp.PrivateDemand(METRIC, HOMES)
+    return mdp.PrivateDemand(METRIC, ["c"] * 400 + ["h"] * 250)
 
 
 def _local():
@@ -33,9 +31,8 @@ def _local():
 def _boxed(method, dimension):
     space = SPACES[dimension]
     rng = np.random.default_rng(1)
-    points = np.concatenate(
-        [rng.normal(3, 0.3, (400, dimension)), rng.normal(7, 0.3, (250, dimension))]
-    )
+    groups = [rng.normal(at, 0.3, (n, dimension)) for at, n in ((3, 400), (7, 250))]
+    points = np.concatenate(groups)
     demand = mdp.PrivateDemand(space, points)
     if method == "release":
         return mdp.release(space, demand, epsilon=2)
@@ -102,14 +99,12 @@ def test_every_objective_answers(universe, case):
     n = max(len(weights), PLACES if getattr(universe, "space", True) is not None else 0)
     # as many choices as can be tried
     k = 2 if n <= PLACES or case == "p-dispersion" else 1
-    limit = 3.0
-    make, value = naive.definitions(k, limit, weights.sum(), threshold=9)[case]
+    make, value = naive.definitions(k, 3.0, weights.sum(), threshold=9)[case]
     objective = make()
     plan = mdp.solve(universe, objective, time_limit=0.3)
     assert plan.noisy == released and (not released or plan.receipt is universe.receipt)
     assert len(plan.weights) == len(plan.labels) == len(weights)
-    assert plan.loads is not None
-    assert plan.to_dict()["value"] == plan.value
+    assert plan.loads is not None and plan.to_dict()["value"] == plan.value
     places, weights = plan._instance.metric, plan._instance.weights
     costs = places.distance_rows(np.arange(n))
     own = value(costs[plan._chosen.sites], weights)

@@ -10,13 +10,13 @@ import metricdp as mdp
 from metricdp.methods.expected import Expected, ExpectedPoints, street_lengths
 from metricdp.running.made_up import SHAPES, BoxWorld
 from metricdp.solvers.kmedian import solve
-from tests import refuses
+from tests import grid_metric, refuses
 
 
 @pytest.fixture(scope="module")
 def town():
     """A grid of 900 vertices, of which people live in a few: metric and population."""
-    metric = mdp.GraphMetric(nx.grid_2d_graph(30, 30), weight=None)
+    metric = grid_metric(30, 30)
     return metric, np.random.default_rng(0).lognormal(0, 2, len(metric))
 
 
@@ -57,9 +57,8 @@ def test_without_records_the_answer_is_that_of_the_expectation(town):
     release = mdp.release(metric, mdp.PrivateDemand(metric, []), epsilon="0.01", expected=expected)
     assert (release.weights >= 0).all() and release.estimate.tree.weights is not None
     parts = release.estimate.tree
-    np.testing.assert_allclose(
-        np.bincount(parts.labels, release.weights), release.estimate.mean, rtol=1e-9, atol=1e-9
-    )
+    found = np.bincount(parts.labels, release.weights)
+    np.testing.assert_allclose(found, release.estimate.mean, rtol=1e-9, atol=1e-9)
 
 
 def test_sizes_are_sums_of_weights_and_numbers_those_of_points(town):
@@ -76,8 +75,7 @@ def test_sizes_are_sums_of_weights_and_numbers_those_of_points(town):
     np.testing.assert_array_equal(tree.even().sizes, plain.sizes)
     assert tree.even().weights is None and plain.even() is plain
     assert plain.weights is None and hierarchy(metric).cut(50).numbers is None
-    here = np.arange(900) < 225
-    dense = hierarchy(metric, 0, np.where(here, 20.0, 0.1)).cut(50)
+    dense = hierarchy(metric, 0, np.where(np.arange(900) < 225, 20.0, 0.1)).cut(50)
     np.testing.assert_array_equal(dense.labels, plain.labels)  # what is expected makes no parts
 
 
@@ -118,9 +116,8 @@ def test_what_may_be_given(town):
 
 def test_a_release_with_an_expectation_is_saved_and_tells_what_it_used(town, tmp_path):
     metric, population = town
-    release = mdp.release(
-        metric, demand_of(metric, population, 900, 2), epsilon=1, expected=population
-    )
+    demand = demand_of(metric, population, 900, 2)
+    release = mdp.release(metric, demand, epsilon=1, expected=population)
     reported = release.receipt.made.to_dict()["options"]["expected"]
     assert reported == {"value": "Expected(900 public weights, weights)", "default": False}
     path = tmp_path / "homes.release"
@@ -137,9 +134,8 @@ def test_a_release_with_an_expectation_is_saved_and_tells_what_it_used(town, tmp
 
 def test_a_plan_with_an_expectation(town):
     metric, population = town
-    reported = mdp.plan(
-        metric, records=400, k=4, epsilons=["0.2"], repeats=1, expected=population, seed=3
-    )
+    asked = {"epsilons": ["0.2"], "repeats": 1, "expected": population, "seed": 3}
+    reported = mdp.plan(metric, records=400, k=4, **asked)
     plain = mdp.plan(metric, records=400, k=4, epsilons=["0.2"], repeats=1, seed=3)
     assert reported.forecast(None).mean_distance < plain.forecast(None).mean_distance
 
@@ -178,8 +174,7 @@ def test_polygons_are_spread_over_the_points_in_them():
     boxes = [shapely.box(i, 0, i + 1, 1) for i in range(3)]
     frame = geopandas.GeoDataFrame({"weight": [6, 4, 50]}, geometry=boxes)  # the last is empty
     found = Expected.of(metric, frame)
-    reported = np.array([3, 3, 4, 0]) / 2.5
-    np.testing.assert_allclose(found.weights, 0.95 * reported + 0.05)
+    np.testing.assert_allclose(found.weights, 0.95 * (np.array([3, 3, 4, 0]) / 2.5) + 0.05)
     assert found.source == "polygons"
     demand = mdp.PrivateDemand(metric, [0] * 50)
     page = mdp.explore(metric, demand, [1], 2, expected=frame, repeats=0)
@@ -239,13 +234,11 @@ def test_expectations_of_a_box_are_pairs_or_releases_of_it(country):
     assert abs(release.weights.sum() - 1500) < 200 and release.k_means(5).centers.shape == (5, 2)
     later = mdp.k_means(BOX, demand, 3, epsilon="0.1", expected=release)
     assert "a release" in str(later.receipt.made.to_dict()["options"]["expected"])
-    nobody = mdp.release(
-        BOX, mdp.PrivateDemand(BOX, records[:0]), epsilon="0.01", expected=(homes, weights)
-    )
+    empty = mdp.PrivateDemand(BOX, records[:0])
+    nobody = mdp.release(BOX, empty, epsilon="0.01", expected=(homes, weights))
     assert (nobody.weights >= 0).all() and nobody.k_median(3).centers.shape == (3, 2)
-    many = ExpectedPoints.of(
-        BOX, (np.random.default_rng(0).uniform(size=(20_000, 2)), np.ones(20_000))
-    )
+    cloud = np.random.default_rng(0).uniform(size=(20_000, 2))
+    many = ExpectedPoints.of(BOX, (cloud, np.ones(20_000)))
     assert len(many.points) <= ExpectedPoints.MOST and abs(many.weights.sum() - 1) < 1e-9
     reported = mdp.plan(BOX, records=400, k=4, epsilons=["5"], repeats=1, expected=(homes, weights))
     assert np.isfinite(reported.cost).all()
@@ -265,7 +258,6 @@ def test_expectations_of_a_box_are_pairs_or_releases_of_it(country):
         refuses(rule, mdp.k_means, BOX, demand, 1, epsilon=1, ledger=ledger, expected=wrong)
     deep = mdp.EuclideanSpace([0] * 4, [1] * 4)
     with pytest.raises(mdp.InputError, match="up to 3 dimensions"):
-        mdp.release(
-            deep, mdp.PrivateDemand(deep, [[0.5] * 4]), epsilon=1, expected=([[0.5] * 4], [1.0])
-        )
+        expected = ([[0.5] * 4], [1.0])
+        mdp.release(deep, mdp.PrivateDemand(deep, [[0.5] * 4]), epsilon=1, expected=expected)
     assert ledger.left == 1

@@ -7,7 +7,6 @@ import logging
 import pickle
 import re
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -27,6 +26,7 @@ from metricdp.privacy import (
 )
 from metricdp.releases import Release
 from metricdp.running import runner
+from tests import path_metric
 from tests.metrics.test_diameter import road_like
 
 SECRET = "CANARY-48611"
@@ -169,8 +169,7 @@ def test_nothing_private_is_reachable(kind, caplog, capfd):
         assert leaks(result, world) == []
         written = set(result.to_dict()) - {"coordinates", "crs"}
         assert written == {"centers", "k", "method", "receipt"}
-    said = caplog.text + "".join(capfd.readouterr())
-    assert not tells(said)
+    assert not tells(caplog.text + "".join(capfd.readouterr()))
     assert leaks(release, world) == []  # nor once questions have been asked
 
 
@@ -201,8 +200,7 @@ def test_planted_leaks_are_found(leak):
     world = World("graph")
     release = mdp.release(world.universe, world.demand, epsilon=0.3)
     release.extra = LEAKS[leak](release, world)
-    assert leaks(release, world) != []
-    assert leaks(release.k_median(2), world) != []
+    assert leaks(release, world) != [] and leaks(release.k_median(2), world) != []
 
 
 def test_the_release_survives_pickling():
@@ -286,9 +284,8 @@ def test_rounds_in_a_box_are_functions_of_the_noisy_values(power, neighboring, m
     asked, outcomes = fixed(monkeypatch), []
     for n, spread in ((3, 1), (9000, 4)):
         demand = PrivateDemand(universe, rng.random((n, 2)) ** spread)
-        result = (mdp.k_median, mdp.k_means)[power - 1](
-            universe, demand, 4, epsilon=1.92, ledger=Ledger(2, neighboring=neighboring)
-        )
+        ask, ledger = (mdp.k_median, mdp.k_means)[power - 1], Ledger(2, neighboring=neighboring)
+        result = ask(universe, demand, 4, epsilon=1.92, ledger=ledger)
         outcomes.append((result.to_dict(), outcome(result.release)))
     assert outcomes[0] == outcomes[1]
     once = len(asked) // 2
@@ -312,8 +309,7 @@ def test_the_number_of_parts_follows_the_noisy_count_only(monkeypatch):
     demand, parts = PrivateDemand(universe, list(range(300)) * 10), []
     for total in (-500, 0, 3000, 100_000):
         fixed(monkeypatch, total=total)
-        release = mdp.release(universe, demand, epsilon=1)
-        parts.append(release.histograms[0].query.n_parts)
+        parts.append(mdp.release(universe, demand, epsilon=1).histograms[0].query.n_parts)
     assert parts[0] == parts[1] == FEWEST_PARTS
     assert parts == sorted(parts) and parts[2] < parts[3]
 
@@ -322,7 +318,7 @@ def test_exactly_two_reads(monkeypatch):
     real, opened = _vault._open, []
     monkeypatch.setattr(_vault, "_open", lambda holder: opened.append(1) or real(holder))
     monkeypatch.setattr(rules, "ENOUGH", np.inf)  # one round, whatever the noise
-    metric = mdp.GraphMetric(nx.path_graph(30), weight=None)
+    metric = path_metric(30)
     demand = PrivateDemand(metric, [3] * 50)
     release = mdp.release(metric, demand, epsilon=1)
     assert len(opened) == 2
@@ -335,7 +331,7 @@ def test_exactly_two_reads(monkeypatch):
 
 
 def test_the_histogram_names_every_part_whatever_the_demand():
-    metric = mdp.GraphMetric(nx.path_graph(30), weight=None)
+    metric = path_metric(30)
     first = []
     for records in ([], [3] * 1000):
         release = mdp.release(metric, PrivateDemand(metric, records), epsilon=1, records_hint=500)

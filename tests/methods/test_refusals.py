@@ -8,10 +8,10 @@ import metricdp as mdp
 from metricdp.errors import BudgetError, InputError, UnknownIdError
 from metricdp.metrics import PrecomputedMetric
 from metricdp.privacy import _vault
-from tests import cases, named, refuses, wrong
+from tests import cases, named, path_metric, refuses, wrong
 from tests.privacy_worlds import all_text
 
-TOWN = mdp.GraphMetric(nx.path_graph(6), weight=None)
+TOWN = path_metric(6)
 BOX = mdp.EuclideanSpace([0, 0], [1, 1])
 CANARY = 486114
 
@@ -35,7 +35,7 @@ BOTH = [
     ({"universe": nx.path_graph(6)}, "makes one of a graph|another universe"),
     *wrong(
         "another universe",
-        universe=[mdp.GraphMetric(nx.path_graph(6), weight=None)],
+        universe=[path_metric(6)],
         demand=[mdp.PrivateDemand(PrecomputedMetric([[0, 1], [1, 0]]), [0])],
     ),
     ({"universe": BOX, "k": 1}, "another universe"),
@@ -99,11 +99,10 @@ def test_refused_releases_cost_nothing(change, error, sealed):
     refuse(mdp.release, change, error)
 
 
-ELSEWHERE = mdp.PrivateDemand(mdp.EuclideanSpace(0, 1), [[0.5]])
 IN_A_BOX = [
     ({"k": 5000}, "1 to 4,096"),
     ({"candidates": [0]}, "finite universe"),
-    ({"demand": ELSEWHERE}, "another universe"),
+    ({"demand": mdp.PrivateDemand(mdp.EuclideanSpace(0, 1), [[0.5]])}, "another universe"),
 ]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from tests import refuses
+from tests import path_metric, refuses
 
 o = mdp.objectives
 N = 9
@@ -48,8 +48,7 @@ def test_the_value_is_the_definitions_and_nearly_the_best(seed, how, one_univers
     plan = mdp.solve(metrics, o.KMedian(2), weights=weights, scenarios=how)
     best = min(value(s) for s in combinations(range(N), 2))
     own = value(metrics[0].positions(plan.centers))
-    assert plan.value == pytest.approx(own)
-    assert plan.gap == 0
+    assert plan.value == pytest.approx(own) and plan.gap == 0
     assert own == pytest.approx(best)
     for i, one in enumerate(plan.scenarios):
         assert one.centers == plan.centers
@@ -62,7 +61,7 @@ def test_the_value_is_the_definitions_and_nearly_the_best(seed, how, one_univers
 
 
 def test_releases_of_several_days_share_their_sites():
-    metric = mdp.GraphMetric(nx.path_graph(30), weight=None)
+    metric = path_metric(30)
     homes = mdp.PrivateDemand(metric, [3] * 900), mdp.PrivateDemand(metric, [25] * 300)
     days = [mdp.release(metric, one, epsilon=2) for one in homes]
     plan = mdp.solve(days, o.KMedian(1), scenarios="worst")
@@ -76,7 +75,7 @@ def test_releases_of_several_days_share_their_sites():
 
 
 def test_coverage_of_the_worst_scenario():
-    metric = mdp.GraphMetric(nx.path_graph(20), weight=None)
+    metric = path_metric(20)
     left, right = np.zeros(20), np.zeros(20)
     left[:3], right[-3:] = 1.0, 1.0
     asked = o.MaxCoverage(2, limit=1)
@@ -85,11 +84,10 @@ def test_coverage_of_the_worst_scenario():
 
 
 def test_what_scenarios_cannot_do_is_said():
-    metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
-    other = mdp.GraphMetric(nx.path_graph(6), weight=None)
-    again = mdp.GraphMetric(nx.path_graph(5), weight=None)
+    metric = path_metric(5)
+    other = path_metric(6)
     cases = [
-        (([metric, again], o.KMedian(1)), {"loads": [1] * 10}, "the same universe"),
+        (([metric, path_metric(5)], o.KMedian(1)), {"loads": [1] * 10}, "the same universe"),
         (([metric] * 2, o.PCenter(1)), {}, "k-means, kz and max-coverage; got p-center"),
         (([metric, other], o.KMedian(1)), {}, "the same sites"),
         (([metric] * 2, o.KMedian(1)), {"scenarios": "median"}, "scenarios must be"),

@@ -10,7 +10,7 @@ import metricdp as mdp
 from metricdp.cli.streams import to_json
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.instance import Chosen
-from tests import cases, refuses
+from tests import cases, path_metric, refuses
 from tests import naive_objectives as naive
 
 o = mdp.objectives
@@ -65,7 +65,6 @@ def _definition(case, limit, total):
 
 
 OF_ANY_COSTS = "k-median k-means kz limit p-center threshold max-coverage backup-coverage"
-CASES = [*OF_ANY_COSTS.split(), "equity, weak", "equity, strong"]
 
 
 def _checked(plan, value, costs, weights, allowed, opened, metric):
@@ -84,7 +83,7 @@ def _checked(plan, value, costs, weights, allowed, opened, metric):
     assert worse["other"] == pytest.approx(value(costs[allowed[:1]], weights), rel=1e-9)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*OF_ANY_COSTS.split(), "equity, weak", "equity, strong"])
 @pytest.mark.parametrize("universe", sorted(UNIVERSES))
 def test_the_best_choice_of_public_demand(universe, case):
     metric = UNIVERSES[universe]
@@ -113,8 +112,7 @@ def test_a_start_is_where_searches_begin_and_never_lost(monkeypatch):
     metric = UNIVERSES["euclidean"]
     for objective in (o.KMedian(3), o.PDispersion(3), o.Capacitated(3, 8, single_source=True)):
         best = mdp.solve(metric, objective)
-        again = mdp.solve(metric, objective, start=best.centers)
-        assert again.value == pytest.approx(best.value)
+        assert mdp.solve(metric, objective, start=best.centers).value == pytest.approx(best.value)
         bad = Chosen(np.arange(3), np.inf if not objective.maximized else -np.inf, best.bound)
         monkeypatch.setattr(type(objective), "choose", lambda self, instance, bad=bad: bad)
         kept = mdp.solve(metric, objective, start=best.centers, opened=best.centers[:1])
@@ -123,7 +121,7 @@ def test_a_start_is_where_searches_begin_and_never_lost(monkeypatch):
 
 
 def test_where_no_single_source_has_capacity_left():
-    metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
+    metric = path_metric(3)
     with pytest.raises(InputError, match="2 has a load of 7, more than any site"):
         mdp.solve(metric, o.Capacitated(2, 6, single_source=True), weights=[2, 2, 7])
     with pytest.raises(InputError, match="no assignment of every point to a single site"):
@@ -132,18 +130,15 @@ def test_where_no_single_source_has_capacity_left():
 
 
 def test_where_true_loads_are():
-    metric = mdp.GraphMetric(nx.path_graph(60), weight=None)
-    homes = [5] * 4000 + [50] * 2000
-    release = mdp.release(metric, mdp.PrivateDemand(metric, homes), epsilon=4)
+    metric = path_metric(60)
+    release = mdp.release(metric, mdp.PrivateDemand(metric, [5] * 4000 + [50] * 2000), epsilon=4)
     plan = release.solve(o.Capacitated(2, 0.55 * np.maximum(release.weights, 0).sum()))
     reported = plan.load_intervals()
-    assert reported.level == 0.95
-    assert (reported.low <= reported.estimate).all()
+    assert reported.level == 0.95 and (reported.low <= reported.estimate).all()
     assert (reported.estimate <= reported.high).all()
     # two sites serve everybody: Laplace noise of the total is far from 600 with chance exp(-600)
     assert abs(reported.estimate.sum() - 6000) < 600
-    wider = plan.load_intervals(level=0.999)
-    assert (wider.high > reported.high).all()
+    assert (plan.load_intervals(level=0.999).high > reported.high).all()
     assert plan.to_dict()["load_intervals"]["high"] == reported.high.tolist()
     assert plan.to_dict()["load_intervals"]["basis"] == "release"
     near = release.solve(o.KMedian(2))
@@ -174,8 +169,7 @@ def test_the_fewest_sites(universe):
             refuses("no choice of sites covers", mdp.solve, metric, o.SetCover(limit))
             continue
         plan = mdp.solve(metric, o.SetCover(limit))
-        assert plan.value == plan.k == naive.fewest(covers, range(N))
-        assert plan.gap == 0
+        assert plan.value == plan.k == naive.fewest(covers, range(N)) and plan.gap == 0
         assert covers[metric.positions(plan.centers)].any(axis=0).all()
         plan = mdp.solve(metric, o.SetCover(limit), opened=[metric.ids[4]])
         assert plan.centers[0] == metric.ids[4]
@@ -183,15 +177,14 @@ def test_the_fewest_sites(universe):
 
 
 def test_what_a_solution_tells():
-    metric = mdp.GraphMetric(nx.path_graph(list("abcdef")), weight=None)
+    metric = path_metric(list("abcdef"))
     loads = {"a": 1, "b": 2, "e": 0, "f": 5}
     weights = {"a": 4, "b": 1, "e": 2, "f": 3}
     plan = mdp.solve(metric, o.KMedian(2), weights=weights, loads=loads)
     assert plan.centers == ["a", "f"] or set(plan.centers) == {"a", "f"}
     assert plan.value == plan.cost == 3
     assert [plan.centers[i] for i in plan.labels] == ["a", "a", "a", "f", "f", "f"]
-    assert plan.loads == {"a": 3.0, "f": 5.0}
-    assert plan.served == 10
+    assert plan.loads == {"a": 3.0, "f": 5.0} and plan.served == 10
     assert plan.mean == pytest.approx(0.3)
     assert plan.percentiles == {50.0: 0.0, 90.0: 1.0, 95.0: 1.0, 100.0: 1.0}
     assert plan.percentile([70]) == [0.0]
@@ -204,20 +197,16 @@ def test_what_a_solution_tells():
     assert frame["distance"].tolist() == [0, 1, 2, 2, 1, 0]
     assert float((frame["weight"] * frame["distance"]).sum()) == plan.value
     reported = json.loads(to_json(plan.to_dict()))
-    assert reported["weights"] == "public"
-    assert reported["gap"] == 0
+    assert reported["weights"] == "public" and reported["gap"] == 0
     other = plan.compare(["b"])
-    assert other["other"] == 4 + 6 + 12
-    assert other["ratio"] == other["other"] / 3
+    assert other["other"] == 4 + 6 + 12 and other["ratio"] == other["other"] / 3
 
 
 def test_nobody_is_served_beyond_the_limit():
-    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    plan = mdp.solve(metric, o.MaxCoverage(1, 2), candidates=[4])
+    plan = mdp.solve(path_metric(9), o.MaxCoverage(1, 2), candidates=[4])
     assert plan.labels.tolist() == [-1, -1, 0, 0, 0, 0, 0, -1, -1]
     assert plan.served == plan.value == 5
-    frame = plan.to_frame(assignments=True)
-    assert frame["center"].isna().sum() == 4
+    assert plan.to_frame(assignments=True)["center"].isna().sum() == 4
 
 
 @cases(
@@ -255,13 +244,11 @@ def test_nobody_is_served_beyond_the_limit():
     (lambda m: mdp.solve(m, o.Equity(1, aversion=0)), "aversion must be positive"),
 )
 def test_bad_input_gets_one_clear_line(make, rule):
-    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    caught = refuses(rule, make, metric)
-    assert "\n" not in str(caught)
+    assert "\n" not in str(refuses(rule, make, path_metric(9)))
 
 
 def test_weights_that_are_all_zero_count_as_one_each():
-    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    metric = path_metric(9)
     plain = mdp.k_median(metric, k=2, exact=True)
     zero = mdp.k_median(metric, k=2, weights=np.zeros(9), exact=True)
     asked = mdp.solve(metric, o.KMedian(2), weights=np.zeros(9))

@@ -9,14 +9,13 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from tests import cases, refuses
+from tests import cases, path_metric, refuses
 
-METRIC = mdp.GraphMetric(nx.path_graph(60), weight=None)
+METRIC = path_metric(60)
 
 
 def test_centers_of_clear_demand_are_sure_and_others_are_not():
-    homes = mdp.PrivateDemand(METRIC, [5] * 3000 + [50] * 3000)
-    plan = mdp.k_median(METRIC, homes, k=2, epsilon=4)
+    plan = mdp.k_median(METRIC, mdp.PrivateDemand(METRIC, [5] * 3000 + [50] * 3000), k=2, epsilon=4)
     firm = plan.stability()
     surely = [25 / 26] * 2  # rule of succession: 24 of 24 draws
     assert firm.near.tolist() == surely and firm.n_draws == 24 and firm.gain.max() < 0.02
@@ -31,13 +30,10 @@ def test_centers_of_clear_demand_are_sure_and_others_are_not():
 
 
 def test_sites_of_any_objective_are_found_anew_by_it():
-    homes = mdp.PrivateDemand(METRIC, [5] * 3000 + [50] * 3000)
-    release = mdp.release(METRIC, homes, epsilon=4)
-    covering = release.solve(mdp.objectives.MaxCoverage(k=2, limit=3))
-    firm = covering.stability(within=6)
+    release = mdp.release(METRIC, mdp.PrivateDemand(METRIC, [5] * 3000 + [50] * 3000), epsilon=4)
+    firm = release.solve(mdp.objectives.MaxCoverage(k=2, limit=3)).stability(within=6)
     assert firm.near.tolist() == [25 / 26] * 2 and 0 <= firm.gain.max() < 0.1
-    squares = release.k_means(2).stability(within=3)
-    assert squares.near.tolist() == [25 / 26] * 2
+    assert release.k_means(2).stability(within=3).near.tolist() == [25 / 26] * 2
 
 
 def test_no_bound_is_proved_of_what_is_drawn(monkeypatch):

@@ -28,8 +28,7 @@ def test_a_result_has_an_interval_and_a_summary(town, result):
     assert reported.low <= reported.estimate <= reported.high
     assert reported == result.interval
     summary = result.summary(stability=True)
-    assert summary.mean == reported
-    assert summary.centers == result.centers
+    assert summary.mean == reported and summary.centers == result.centers
     assert summary.loads.low.shape == summary.loads.high.shape == (4,)
     assert abs(summary.loads.estimate.sum() - 3000) < 300
     assert ((summary.stability.stays >= 0) & (summary.stability.stays <= 1)).all()
@@ -45,8 +44,7 @@ def test_shares_within_a_distance(result):
     near = result.release.interval(result.centers, within=2)
     with pytest.raises(InputError, match="within='2 min': it is not known what"):
         result.release.interval(result.centers, within="2 min")
-    far = result.release.interval(result.centers, within=100)
-    assert near.estimate < far.estimate == 1
+    assert near.estimate < result.release.interval(result.centers, within=100).estimate == 1
     assert result.release.interval(result.centers, within=2, level=0.5).half_width < near.half_width
 
 
@@ -102,8 +100,7 @@ def homes_in_a_box():
 def test_a_box_has_intervals_of_pieces_of_its_cells(homes_in_a_box, known, tmp_path):
     space, places = homes_in_a_box
     expected = (places[::40], np.ones(500)) if known else None
-    demand = mdp.PrivateDemand(space, places)
-    release = mdp.release(space, demand, epsilon=2, expected=expected)
+    release = mdp.release(space, mdp.PrivateDemand(space, places), epsilon=2, expected=expected)
     centers = np.array([[0.5, 0.5], [2.0, 0.4], [3.4, 0.8]])  # not found by this noise
     away = np.linalg.norm(places[:, None] - centers, axis=2)
     truth, loads = away.min(axis=1), np.bincount(away.argmin(axis=1), minlength=3)

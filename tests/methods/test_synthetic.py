@@ -2,7 +2,6 @@
 
 import json
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,19 +9,18 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.methods.synthetic import drawn, nearby
-from tests import refuses
+from tests import grid_metric, refuses
 from tests.cli_world import build_road, fails, run
 
 
 @pytest.fixture(scope="module")
 def town():
-    return mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
+    return grid_metric(9, 9)
 
 
 @pytest.fixture(scope="module")
 def release(town):
-    demand = mdp.PrivateDemand(town, [(1, 1)] * 3000 + [(7, 6)] * 5000)
-    return mdp.release(town, demand, epsilon=1)
+    return mdp.release(town, mdp.PrivateDemand(town, [(1, 1)] * 3000 + [(7, 6)] * 5000), epsilon=1)
 
 
 @settings(max_examples=40)
@@ -67,8 +65,7 @@ def test_a_box_draws_points_of_its_cells(tmp_path):
     release.sample(5).save(tmp_path / "points.csv")
     assert (tmp_path / "points.csv").read_text().splitlines()[0] == "x,y"
     release.save(tmp_path / "a.release")
-    again = mdp.Release.load(tmp_path / "a.release", space)
-    assert len(again.sample(7)) == 7
+    assert len(mdp.Release.load(tmp_path / "a.release", space).sample(7)) == 7
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, True, "7", 10**9])
@@ -87,8 +84,7 @@ def test_geoparquet_is_read_by_geopandas(tmp_path):
     geopandas = pytest.importorskip("geopandas")
     pytest.importorskip("pyarrow")
     metric = mdp.HaversineMetric([[-71.3, -29.9], [-71.2, -29.8], [-71.1, -29.7]], ids=[4, 5, 6])
-    demand = mdp.PrivateDemand(metric, [5] * 10_000)
-    points = mdp.release(metric, demand, epsilon=1).sample(6)
+    points = mdp.release(metric, mdp.PrivateDemand(metric, [5] * 10_000), epsilon=1).sample(6)
     points.save(tmp_path / "points.parquet")
     frame = geopandas.read_parquet(tmp_path / "points.parquet")
     assert frame["vertex"].tolist() == [5] * 6

@@ -8,9 +8,8 @@ import pytest
 
 import metricdp as mdp
 from metricdp.cli import main
-from metricdp.errors import InputError
 from metricdp.report.evidence import statement
-from tests import refuses
+from tests import path_metric, refuses
 
 LINE = nx.path_graph(6)
 nx.set_node_attributes(LINE, {i: {"x": float(i), "y": 0.0} for i in LINE})
@@ -87,12 +86,8 @@ def test_boxes_have_rows_labels_and_cost():
         away = np.linalg.norm(at[:, None] - plan.centers[None], axis=2)
         assert points["distance"].to_numpy() == pytest.approx(away.min(axis=1))
         assert points["center"].tolist() == away.argmin(axis=1).tolist() == plan.labels.tolist()
-        cost = plan.weights @ away.min(axis=1) ** plan.power
-        assert plan.cost == pytest.approx(cost, rel=1e-6)
+        assert plan.cost == pytest.approx(plan.weights @ away.min(axis=1) ** plan.power, rel=1e-6)
         refuses("is no graph", plan.to_networkx)
-
-
-ENDINGS = ("gpkg", "parquet", "csv", "json", "html", "png")
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +99,12 @@ def solutions():
     return (*finite, mdp.k_median(METRIC, k=2), *boxed())
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", ("gpkg", "parquet", "csv", "json", "html", "png"))
 def test_every_solution_is_saved_by_ending(tmp_path, ending, solutions):
     pytest.importorskip("geopandas")
     pytest.importorskip("matplotlib")
     for i, plan in enumerate(solutions):
-        path = plan.save(tmp_path / f"plan{i}.{ending}")
-        found = path.read_bytes()
+        found = plan.save(tmp_path / f"plan{i}.{ending}").read_bytes()
         assert len(found) > 50
         if ending == "json":
             assert json.loads(found) == json.loads(json.dumps(plan.to_dict()))
@@ -141,17 +135,15 @@ def test_a_page_says_what_it_was_computed_from(tmp_path):
 def test_geojson_of_a_box_needs_a_system(tmp_path):
     pytest.importorskip("geopandas")
     release = mdp.release(SPACE, mdp.PrivateDemand(SPACE, HOMES), epsilon=4)
-    with pytest.raises(InputError, match="no declared coordinate system"):
-        release.k_median(2).save(tmp_path / "plan.geojson")
+    refuses("no declared coordinate system", release.k_median(2).save, tmp_path / "plan.geojson")
     degrees = mdp.EuclideanSpace([0, 0], [1, 1], crs="EPSG:4326")
     plan = mdp.k_median(degrees, mdp.PrivateDemand(degrees, HOMES), k=2, epsilon=4)
     found = json.loads(plan.save(tmp_path / "plan.geojson").read_text())["features"]
-    places = [f["geometry"]["coordinates"] for f in found]
-    assert np.array(places) == pytest.approx(plan.centers)
+    assert np.array([f["geometry"]["coordinates"] for f in found]) == pytest.approx(plan.centers)
 
 
 def test_endings_that_cannot_be_written_say_why(tmp_path, monkeypatch):
-    plan = mdp.k_median(mdp.GraphMetric(nx.path_graph(3), weight=None), k=1)
+    plan = mdp.k_median(path_metric(3), k=1)
     refuses(r"must be one of \.json, .*\.png", plan.save, tmp_path / "plan.xlsx")
     for ending in ("gpkg", "png", "geojson"):
         refuses("no coordinates in the plane", plan.save, tmp_path / f"plan.{ending}")
@@ -177,8 +169,7 @@ def test_centers_alone_tell_no_weights(tmp_path):
 
 
 def test_the_picture_has_all_centers(tmp_path):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
+    pytest.importorskip("matplotlib").use("agg")
     axes = mdp.k_median(METRIC, k=2).plot()
     assert {t.get_text() for t in axes.texts} == {"1", "2"}
     axes.figure.savefig(tmp_path / "plan.png")
@@ -186,7 +177,66 @@ def test_the_picture_has_all_centers(tmp_path):
 
 def test_unknown_layers_are_refused():
     pytest.importorskip("geopandas")
-    result = mdp.k_median(METRIC, k=1)
-    refuses("layer must be one of", result.to_geopandas, "roads")
-    bare = mdp.k_median(mdp.GraphMetric(nx.path_graph(3), weight=None), k=1)
-    refuses("no coordinates", bare.to_geopandas)
+    refuses("layer must be one of", mdp.k_median(METRIC, k=1).to_geopandas, "roads")
+    refuses("no coordinates", mdp.k_median(path_metric(3), k=1).to_geopandas)
+
+
+# One-way roads in what a result is shown as: all arcs, and streets of the right center
+
+
+def one_way_ring(n: int = 8) -> nx.DiGraph:
+    """A ring of one-way streets of 100 m, and one street both ways across, longer one way."""
+    graph = nx.DiGraph()
+    for v in range(n):
+        angle = 2 * np.pi * v / n
+        graph.add_node(v, x=float(100 * np.cos(angle)), y=float(100 * np.sin(angle)))
+    nx.add_cycle(graph, range(n), length=100.0)
+    graph.add_edge(0, n // 2, length=300.0)
+    graph.add_edge(n // 2, 0, length=100.0)
+    return graph
+
+
+@pytest.mark.parametrize("direction", ["to-center", "from-center", "round-trip"])
+def test_all_arcs_are_in_the_graph(direction):
+    metric = mdp.GraphMetric(one_way_ring(), directed=True, direction=direction)
+    found = mdp.k_median(metric, k=2).to_networkx()
+    assert found.is_directed()
+    ring = one_way_ring()
+    expected = {v: {w: {"length": d["length"]} for w, d in ring[v].items()} for v in range(8)}
+    assert nx.to_dict_of_dicts(found) == expected
+
+
+def test_undirected_ones_stay_as_they_were():
+    found = mdp.k_median(path_metric(4), k=1).to_networkx()
+    assert not found.is_directed() and sorted(found.edges) == [(0, 1), (1, 2), (2, 3)]
+
+
+def naive_share(metric, graph, u, v, label, direction):
+    """By 2,000 places along an edge: which share of it, from u on, does u's center serve?"""
+    distance = dict(zip(metric.ids, metric.nearest(label)[1].tolist()))
+    there = graph[u][v]["length"] if graph.has_edge(u, v) else np.inf
+    back = graph[v][u]["length"] if graph.has_edge(v, u) else np.inf
+    t = (np.arange(2000) + 0.5) / 2000
+    by_u = distance[u] + t * (back if direction == "to-center" else there)
+    by_v = distance[v] + (1 - t) * (there if direction == "to-center" else back)
+    return float((by_u <= by_v).mean())
+
+
+@pytest.mark.parametrize("direction", ["to-center", "from-center"])
+def test_streets_belong_to_the_center_that_is_reached_along_them(direction):
+    pytest.importorskip("geopandas")
+    graph = one_way_ring()
+    metric = mdp.GraphMetric(graph, directed=True, direction=direction)
+    result = mdp.k_median(metric, k=2)
+    label = dict(zip(metric.ids, metric.nearest(result.centers)[0].tolist()))
+    streets = result.to_geopandas("streets")
+    place = {v: np.array([d["x"], d["y"]]) for v, d in graph.nodes(data=True)}
+    wanted = np.zeros(2)
+    for u, v in {tuple(sorted(e)) for e in graph.edges}:
+        length = float(np.linalg.norm(place[u] - place[v]))
+        same = label[u] == label[v]
+        share = 1 if same else naive_share(metric, graph, u, v, result.centers, direction)
+        wanted[label[u]] += share * length
+        wanted[label[v]] += (1 - share) * length
+    assert len(set(label.values())) == 2
+    np.testing.assert_allclose(streets.length.to_numpy(), wanted, rtol=2e-3)

@@ -22,8 +22,7 @@ def table(seed=0):
 
 def test_rows_are_sites_and_columns_clients():
     universe, matrix = table(), costs()
-    assert len(universe) == 12
-    assert universe.sites == SITES
+    assert len(universe) == 12 and universe.sites == SITES
     assert np.array_equal(universe.distances(["C", "A"], [11, 20]), matrix[[2, 0]][:, [1, 10]])
     label, distance = universe.nearest(["F", "B"])
     assert np.array_equal(distance, matrix[[5, 1]].min(axis=0))
@@ -38,17 +37,14 @@ def test_best_sites_are_found(power):
     for seed in range(8):
         universe, matrix = table(seed), costs(seed)
         weights = np.random.default_rng(seed).integers(0, 5, 12).astype(float)
-        best = min(
-            weights @ matrix[list(c)].min(axis=0) ** power for c in combinations(range(6), 3)
-        )
+        choices = combinations(range(6), 3)
+        best = min(weights @ matrix[list(c)].min(axis=0) ** power for c in choices)
         asked = (mdp.k_median, mdp.k_means)[power - 1]
         found = asked(universe, k=3, weights=weights, certificate=True)
-        at = universe.site_positions(found.centers)
-        assert weights @ matrix[at].min(axis=0) ** power == best
+        assert weights @ matrix[universe.site_positions(found.centers)].min(axis=0) ** power == best
         assert found.gap == 0
         kept = asked(universe, k=2, weights=weights, opened=["F"], candidates=["A", "B"])
-        assert kept.centers[0] == "F"
-        assert kept.centers[1] in ("A", "B")
+        assert kept.centers[0] == "F" and kept.centers[1] in ("A", "B")
 
 
 def test_a_table_beyond_the_largest_block_is_searched_as_one_block(monkeypatch):
@@ -59,8 +55,7 @@ def test_a_table_beyond_the_largest_block_is_searched_as_one_block(monkeypatch):
 def test_symmetric_is_the_least_bound_between_clients():
     universe, matrix = table(), costs()
     bound = universe.symmetric.distance_rows(np.arange(12))
-    differences = np.abs(matrix[:, :, None] - matrix[:, None, :]).max(axis=0)
-    assert np.array_equal(bound, differences)
+    assert np.array_equal(bound, np.abs(matrix[:, :, None] - matrix[:, None, :]).max(axis=0))
     assert universe.symmetric.ids == CLIENTS
     for middle in range(12):  # a pseudo-metric
         assert (bound <= bound[:, middle, None] + bound[middle]).all()

@@ -8,16 +8,13 @@ import weakref
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.metrics import landmarks as landmark_module
 from metricdp.metrics.landmarks import landmarks
-from tests import naive
+from tests import naive, tries
 from tests.metrics.test_graph import everything, metric_of
-
-few = settings(max_examples=80, derandomize=True)
 
 
 def road_like(side: int, seed: int = 0) -> mdp.GraphMetric:
@@ -32,8 +29,7 @@ def road_like(side: int, seed: int = 0) -> mdp.GraphMetric:
 # Diameter
 
 
-@few
-@given(naive.graphs())
+@tries(80, naive.graphs(), fixed=True)
 def test_small_diameters_are_exact(graph):
     assert metric_of(*graph).diameter_bound() == naive.all_pairs(*graph).max()
 
@@ -73,18 +69,15 @@ def test_landmarks(make):
     true = everything(metric)
     assert len(set(found.positions)) == 30
     np.testing.assert_allclose(found.distance, naive.nearest(true, found.positions))
-    np.testing.assert_allclose(
-        true[found.positions[found.label], np.arange(len(metric))], found.distance
-    )
+    distance = true[found.positions[found.label], np.arange(len(metric))]
+    np.testing.assert_allclose(distance, found.distance)
     np.testing.assert_allclose(found.rows, true[found.positions], rtol=1e-6)
-    np.testing.assert_allclose(
-        found.between, true[np.ix_(found.positions, found.positions)], rtol=1e-6
-    )
+    between = true[np.ix_(found.positions, found.positions)]
+    np.testing.assert_allclose(found.between, between, rtol=1e-6)
     assert landmarks(metric, 30, seed=4) is found
     assert landmarks(metric, 30, seed=5) is not found
     assert not np.array_equal(landmarks(metric, 30, seed=5).positions, found.positions)
-    again = landmarks(make(), 30, seed=4)
-    np.testing.assert_array_equal(again.positions, found.positions)
+    np.testing.assert_array_equal(landmarks(make(), 30, seed=4).positions, found.positions)
     assert sorted(landmarks(metric, 10**6).positions) == list(range(len(metric)))
 
 
@@ -110,14 +103,12 @@ def test_landmarks_of_a_large_graph_are_as_far_as_some_path(monkeypatch):
 # Cells
 
 
-@few
-@given(naive.graphs(), st.data())
+@tries(80, naive.graphs(), st.data(), fixed=True)
 def test_cells_are_joined_by_real_paths(graph, data):
     n, edges = graph
     metric, true = metric_of(n, edges), naive.all_pairs(n, edges)
-    centers = np.array(
-        data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=5, unique=True))
-    )
+    some = st.lists(st.integers(0, n - 1), min_size=1, max_size=5, unique=True)
+    centers = np.array(data.draw(some))
     label, distance = metric.nearest_to(centers)
     cells = metric.quotient(centers, label, distance)
     rows = metric.cell_distances(centers, label, distance)
@@ -166,25 +157,21 @@ def test_landmarks_at_distance_zero_are_joined(monkeypatch):
     metric = metric_of(9, [(i, i + 1, i % 3 == 0) for i in range(8)])
     found = landmarks(metric, 9)
     assert sorted(found.label) == list(range(9))
-    np.testing.assert_array_equal(
-        found.between, everything(metric)[np.ix_(found.positions, found.positions)]
-    )
+    between = everything(metric)[np.ix_(found.positions, found.positions)]
+    np.testing.assert_array_equal(found.between, between)
 
 
-@few
-@given(naive.graphs(), st.data())
+@tries(80, naive.graphs(), st.data(), fixed=True)
 def test_distances_inside(graph, data):
     n, edges = graph
     metric, true = metric_of(n, edges), naive.all_pairs(n, edges)
-    points = np.array(
-        data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=n, unique=True))
-    )
+    some = st.lists(st.integers(0, n - 1), min_size=1, max_size=n, unique=True)
+    points = np.array(data.draw(some))
     sources = np.array(data.draw(st.lists(st.integers(0, len(points) - 1), min_size=1, max_size=4)))
     rows = metric.inner_distances(points, sources)
     place = {p: i for i, p in enumerate(points.tolist())}
-    inside = naive.all_pairs(
-        len(points), [(place[u], place[v], w) for u, v, w in edges if u in place and v in place]
-    )[sources]
+    kept = [(place[u], place[v], w) for u, v, w in edges if u in place and v in place]
+    inside = naive.all_pairs(len(points), kept)[sources]
     around = true[np.ix_(points[sources], points)]
     np.testing.assert_array_equal(rows, around if (inside == naive.FAR).any() else inside)
     assert (rows >= around).all()

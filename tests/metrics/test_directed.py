@@ -74,8 +74,7 @@ def test_symmetric_bounds_both_directions(seed, direction):
     assert np.array_equal(bound, bound.T)
     assert (bound >= np.maximum(expected, expected.T)).all()
     # exchanging a record at u for one at v changes the cost of any center by at most D(u, v)
-    moved = np.abs(expected[:, :, None] - expected[:, None, :]).max(axis=0)
-    assert (moved <= bound).all()
+    assert (np.abs(expected[:, :, None] - expected[:, None, :]).max(axis=0) <= bound).all()
 
 
 def test_ways_around_that_are_not_found_near_go_through_a_vertex(monkeypatch):
@@ -126,12 +125,9 @@ def test_small_problems_are_solved_to_optimality(direction, power):
     for seed in range(6):
         metric, costs = town(direction, seed=seed, n=16)
         weights = np.random.default_rng(seed).integers(0, 5, len(metric)).astype(float)
-        best = min(
-            weights @ costs[list(c)].min(axis=0) ** power
-            for c in combinations(range(len(metric)), 3)
-        )
-        found = solve(metric, weights, 3, power=power, starts=None)
-        assert np.isclose(found.cost, best)
+        choices = combinations(range(len(metric)), 3)
+        best = min(weights @ costs[list(c)].min(axis=0) ** power for c in choices)
+        assert np.isclose(solve(metric, weights, 3, power=power, starts=None).cost, best)
         result = (mdp.k_median, mdp.k_means)[power - 1](metric, k=3, weights=weights)
         at = metric.positions(result.centers)
         assert np.isclose(weights @ costs[at].min(axis=0) ** power, best)
@@ -158,8 +154,7 @@ def test_a_median_is_proven_by_bounds_of_one_direction(direction):
         weights = np.random.default_rng(seed).integers(0, 5, len(metric)).astype(float)
         for power in (1, 2):
             totals = costs**power @ weights
-            found = part_median(metric, weights, power=power)
-            assert np.isclose(found.cost, totals.min())
+            assert np.isclose(part_median(metric, weights, power=power).cost, totals.min())
             early = part_median(metric, weights, power=power, searches=2)
             assert early.bound <= totals.min() * (1 + 1e-9)
 
@@ -198,8 +193,7 @@ def test_a_release_answers_with_directed_costs(direction):
     best = min(weights @ costs[list(c)].min(axis=0) for c in combinations(range(len(ids)), 2))
     release = mdp.release(metric, demand, epsilon=1)
     for method in ("partition", "hst"):
-        centers = mdp.k_median(metric, demand, k=2, epsilon=1, method=method).centers
-        at = metric.positions(centers)
+        at = metric.positions(mdp.k_median(metric, demand, k=2, epsilon=1, method=method).centers)
         assert weights @ costs[at].min(axis=0) <= 1.05 * best + 1000
     at = metric.positions(release.k_median(k=2).centers)
     assert weights @ costs[at].min(axis=0) <= 1.05 * best + 1000
@@ -238,10 +232,8 @@ def test_evaluation_is_directed():
 
 def test_what_graphs_are_taken():
     matrix = csr_array(np.array([[0, 1.0, 0], [0, 0, 2.0], [4.0, 0, 0]]))
-    metric = mdp.GraphMetric(matrix, directed=True)
-    assert metric.distances([0]).tolist() == [[0, 6, 4]]
-    igraph = pytest.importorskip("igraph")
-    ring = igraph.Graph(n=3, edges=[(0, 1), (1, 2), (2, 0)], directed=True)
+    assert mdp.GraphMetric(matrix, directed=True).distances([0]).tolist() == [[0, 6, 4]]
+    ring = pytest.importorskip("igraph").Graph(n=3, edges=[(0, 1), (1, 2), (2, 0)], directed=True)
     ring.es["length"] = [1.0, 2.0, 4.0]
     assert mdp.GraphMetric(ring, directed=True).distances([0]).tolist() == [[0, 6, 4]]
     both_ways = mdp.GraphMetric(nx.path_graph(3), weight=None, directed=True)
@@ -276,8 +268,7 @@ def test_bad_options_are_reported():
 
 def test_symmetrized_graphs_tell_how_far_both_directions_differ():
     ring = nx.cycle_graph(3, create_using=nx.DiGraph)
-    metric = mdp.GraphMetric(ring, weight=None, symmetrize=True)
-    reported = metric.graph.asymmetry
+    reported = mdp.GraphMetric(ring, weight=None, symmetrize=True).graph.asymmetry
     expected = (3, 0, 2.0, 2.0)
     assert (reported.one_way, reported.unequal, reported.median, reported.largest) == expected
     assert "3 arcs had no reverse" in str(reported)

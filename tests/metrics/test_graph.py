@@ -6,15 +6,12 @@ import igraph
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from scipy.sparse import csr_array
 
 from metricdp.errors import UnknownIdError
 from metricdp.metrics import GraphMetric
 from metricdp.universe.graph import build_graph
-from tests import cases, naive, refuses
-
-few = settings(max_examples=80, derandomize=True)
+from tests import cases, naive, path_metric, refuses, tries
 
 
 def metric_of(n, edges, **options) -> GraphMetric:
@@ -29,8 +26,7 @@ def everything(metric) -> np.ndarray:
 # Distances
 
 
-@few
-@given(naive.graphs())
+@tries(80, naive.graphs(), fixed=True)
 def test_integer_lengths_are_exact(graph):
     metric, true = metric_of(*graph), naive.all_pairs(*graph)
     assert metric.unit == 1.0
@@ -108,9 +104,8 @@ def test_the_grid_is_a_metric_just_above_the_true_one(scale, seed):
     n, edges = naive.random_graph(60, seed, integers=False)
     edges = [(u, v, w * scale) for u, v, w in edges]
     metric = metric_of(n, edges)
-    true = np.array(
-        igraph.Graph(n, [e[:2] for e in edges]).distances(weights=[e[2] for e in edges])
-    )
+    weights = [e[2] for e in edges]
+    true = np.array(igraph.Graph(n, [e[:2] for e in edges]).distances(weights=weights))
     q = metric.grid_rows(np.arange(n))
     check_metric(q)
     assert (q * metric.unit >= true * (1 - 1e-9)).all()
@@ -134,9 +129,8 @@ def test_the_grid_is_a_metric_just_above_the_true_one(scale, seed):
 def test_decimal_lengths_are_exact_on_a_decimal_grid(lengths, unit):
     metric = metric_of(len(lengths) + 1, [(i, i + 1, w) for i, w in enumerate(lengths)])
     assert metric.unit == unit
-    np.testing.assert_array_equal(
-        metric.distances([0])[0], np.round(np.r_[0, np.cumsum(lengths)] / unit) * unit
-    )
+    expected = np.round(np.r_[0, np.cumsum(lengths)] / unit) * unit
+    np.testing.assert_array_equal(metric.distances([0])[0], expected)
 
 
 def test_short_edges_are_not_rounded_away():
@@ -155,8 +149,7 @@ def test_floating_point_noise_is_not_rounded_up():
 def test_resolution_of_the_user():
     edges = [(0, 1, 1.2), (1, 2, 0.0), (2, 3, 2.0)]
     metric = metric_of(4, edges, resolution=0.5)
-    assert metric.unit == 0.5
-    assert metric.distances([0]).tolist() == [[0, 1.5, 1.5, 3.5]]
+    assert metric.unit == 0.5 and metric.distances([0]).tolist() == [[0, 1.5, 1.5, 3.5]]
     for bad in (0, -1, np.nan, np.inf):
         refuses("resolution must be positive", metric_of, 4, edges, resolution=bad)
     refuses("too fine", metric_of, 4, edges, resolution=1e-15)
@@ -177,13 +170,13 @@ def test_ids_of_any_hashable_kind():
 
 @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, float, np.float32])
 def test_numbers_of_any_kind_name_the_same_point(kind):
-    metric = GraphMetric(nx.path_graph(5), weight=None)
+    metric = path_metric(5)
     assert metric.positions([kind(3), kind(0)]).tolist() == [3, 0]
     assert metric.positions(np.array([3, 0], dtype=kind)).tolist() == [3, 0]
 
 
 def test_unknown_ids_are_named():
-    metric = GraphMetric(nx.path_graph(["a", "b"]), weight=None)
+    metric = path_metric(["a", "b"])
     for bad in (["a", "zebra"], [("a",)], [None]):
         refuses("", metric.positions, bad, error=UnknownIdError)
     refuses("'zebra'", metric.nearest, ["a", "zebra"], error=UnknownIdError)
@@ -200,23 +193,21 @@ def test_unknown_ids_are_named():
 def test_snapping_to_the_nearest_located_vertex():
     xy = np.array([[0.0, 0.0], [np.nan, np.nan], [10.0, 0.0], [0.0, 4.0]])
     ids = list("abcd")
-    graph = build_graph(
-        [0, 1, 2], [1, 2, 3], None, ids=ids, directed=False, coordinates=xy, coordinate_system="xy"
-    )
+    places = {"coordinates": xy, "coordinate_system": "xy"}
+    graph = build_graph([0, 1, 2], [1, 2, 3], None, ids=ids, directed=False, **places)
     metric = GraphMetric(graph)
     assert metric.snap([[1, 1], [6, 0], [0, 3], [9e9, 0]]).tolist() == [0, 2, 3, 2]
     assert metric.snap(np.empty((0, 2))).tolist() == []
     for bad in ([[1, 2, 3]], [[np.nan, 0]], [[np.inf, 0]], [1, 2], [["x", 0]]):
         refuses("", metric.snap, bad)
-    refuses("no coordinates", lambda: GraphMetric(nx.path_graph(3), weight=None).snap([[0, 0]]))
+    refuses("no coordinates", lambda: path_metric(3).snap([[0, 0]]))
 
 
 def test_a_degree_of_longitude_is_shorter_in_the_north():
     places = np.array([[10.0, 60.0], [10.9, 60.0], [10.0, 60.5], [10.0, 60.0]])
     system = {"ids": list("abcd"), "directed": False, "coordinates": places}
-    metric = GraphMetric(
-        build_graph([0, 1, 2], [1, 2, 3], None, coordinate_system="lonlat", **system)
-    )
+    graph = build_graph([0, 1, 2], [1, 2, 3], None, coordinate_system="lonlat", **system)
+    metric = GraphMetric(graph)
     plane = GraphMetric(build_graph([0, 1, 2], [1, 2, 3], None, coordinate_system="xy", **system))
     point = [
         [10.48, 60.29]

@@ -72,15 +72,13 @@ def test_nothing_is_left_in_the_callers_objects():
     counts(demand, query, ledger.charge(100))
     wide = EuclideanSpace([0.0], [8.0])
     image = mapped(demand, rule, wide)
-    found = counts(image, HistogramQuery(Grid(wide, 4)), ledger.charge(100))
-    assert found == [1, 2, 0, 1]
+    assert counts(image, HistogramQuery(Grid(wide, 4)), ledger.charge(100)) == [1, 2, 0, 1]
     assert (pickle.dumps(cuts), pickle.dumps(rule)) == before
     assert not query.encode._rule.kept and query.partition is cuts
 
 
 def test_the_universe_of_a_query_is_that_of_its_making():
-    wide = EuclideanSpace([0.0, 0.0], [1.0, 1.0])
-    cuts = Cuts([0.5], wide)
+    cuts = Cuts([0.5], EuclideanSpace([0.0, 0.0], [1.0, 1.0]))
     sums = SumsQuery(HistogramQuery(cuts), bits=3)
     stated = sums.sensitivity("add-remove", 1)
     cuts.universe = BOX
@@ -98,8 +96,7 @@ def test_what_cannot_be_copied_is_refused_before_it_costs():
 
 
 def test_the_packages_own_partitions_are_not_copied(monkeypatch):
-    grid = Grid(BOX, 4)
-    differing = IsolatedEncoder(grid, BOX)
+    differing = IsolatedEncoder(Grid(BOX, 4), BOX)
     monkeypatch.setattr(IsolatedEncoder, "_copied", lambda self: pytest.fail("it was copied"))
     assert differing(POINTS).tolist() == [0, 1, 1, 3]
 
@@ -229,9 +226,8 @@ def test_what_a_space_does_not_have_it_does_not_answer():
         tree.root_cell,
     ):
         refuses("", ask, error=NotImplementedError)
-    assert protocols.Space.tabulated(bare, len) is None and bare.tabulated(
-        np.negative
-    ).tolist() == [0, -1]
+    assert protocols.Space.tabulated(bare, len) is None
+    assert bare.tabulated(np.negative).tolist() == [0, -1]
     assert not protocols.is_trusted(bare)
     protocols.trusted(Bare)
     assert protocols.is_trusted(bare)

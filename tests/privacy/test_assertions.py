@@ -5,10 +5,8 @@ range, one image for each record; and queries that nobody can change after they 
 import pickle
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
@@ -33,10 +31,10 @@ from metricdp.records.engines import Tally
 from metricdp.records.exact import digits, exact_sum
 from metricdp.records.sums.coverage import add_sums
 from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served
-from tests import cases, refuses
+from tests import cases, grid_metric, path_metric, refuses, tries
 from tests.privacy_worlds import BOX, Labels, UnitCells, finest
 
-PATH = mdp.GraphMetric(nx.path_graph(6), weight=None)
+PATH = path_metric(6)
 TABLE = mdp.PrecomputedMetric(np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0))))
 COUNTS = st.integers(0, 2**20) | st.integers(0, 2**61)
 
@@ -44,8 +42,7 @@ COUNTS = st.integers(0, 2**20) | st.integers(0, 2**61)
 def tallied(universe, counts):
     """Demand of so many records at every point."""
     demand = PrivateDemand(universe, [])
-    records = Tally(np.arange(len(universe)), np.array(counts, np.int64))
-    return demand._restricted(records, universe)
+    return demand._restricted(Tally(np.arange(len(universe)), np.array(counts, np.int64)), universe)
 
 
 def scores_of(query, counts):
@@ -53,8 +50,7 @@ def scores_of(query, counts):
     return np.concatenate(list(query.blocks(records))).tolist()
 
 
-@settings(max_examples=40)
-@given(st.lists(COUNTS, min_size=6, max_size=6), st.sampled_from(["path", "table"]))
+@tries(40, st.lists(COUNTS, min_size=6, max_size=6), st.sampled_from(["path", "table"]))
 def test_sums_over_any_number_of_records_are_exact_and_saturate(counts, which):
     universe = PATH if which == "path" else TABLE
     ids, scale = list(universe.ids), Scale.of(universe, 1)
@@ -93,12 +89,10 @@ def test_one_record_more_does_not_turn_the_sign_of_a_cost():
         assert scores_of(query, [n, 0, 0])[0] == 0 > scores_of(query, [n, 0, 0])[1] == -CAP
         index, _ = select(demand, query, 1, mdp.Ledger(1).charge(1))
         assert query.decode(index)[1] == 0
-        scores = scores_of(CentersQuery(universe, [[0], [1]]), [n, 0, 0])
-        assert scores == [0, -CAP]
+        assert scores_of(CentersQuery(universe, [[0], [1]]), [n, 0, 0]) == [0, -CAP]
 
 
-@settings(max_examples=40)
-@given(st.lists(st.integers(0, 2**61), max_size=9), st.integers(1, 2**30))
+@tries(40, st.lists(st.integers(0, 2**61), max_size=9), st.integers(1, 2**30))
 def test_digits_are_small_enough_and_add_up(counts, largest):
     array = np.array(counts, np.int64)
     total = [0] * len(counts)
@@ -109,8 +103,7 @@ def test_digits_are_small_enough_and_add_up(counts, largest):
     assert exact_sum(array) == sum(counts)
 
 
-@settings(max_examples=40)
-@given(st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 62)), max_size=6))
+@tries(40, st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 62)), max_size=6))
 def test_kernels_saturate_on_the_way(parts):
     values, counts = (np.array([p[i] for p in parts], np.int64) for i in (1, 0))
     assert capped_dot(values, counts) == min(sum(p * b for p, b in parts), CAP)
@@ -123,8 +116,7 @@ def test_kernels_saturate_on_the_way(parts):
 
 
 def test_warm_sums_of_large_demand_are_those_of_a_fresh_query():
-    rng = np.random.default_rng(4)
-    counts = rng.integers(0, 2**55, 6)
+    counts = np.random.default_rng(4).integers(0, 2**55, 6)
     warm = CappedSwapCosts(PATH, np.arange(6), counts, Scale.of(PATH, 2))
     for centers in ([0, 4], [0, 5], [2, 5]):
         served = Served.by(PATH, np.array(centers))
@@ -220,11 +212,8 @@ def test_a_partition_gives_every_record_one_part(monkeypatch, labels):
 )
 def test_totals_beyond_what_the_counts_allow_are_refused(monkeypatch, query, bug):
     monkeypatch.setattr(type(query), "exact", bug)
-    demand = (
-        PrivateDemand(BOX, [[0.5], [2.5]])
-        if isinstance(query, SumsQuery)
-        else PrivateDemand(PATH, [1, 2])
-    )
+    in_box = isinstance(query, SumsQuery)
+    demand = PrivateDemand(BOX, [[0.5], [2.5]]) if in_box else PrivateDemand(PATH, [1, 2])
     with pytest.raises(mdp.InputError, match="the query failed on private records") as refused:
         measure(demand, query, 1, mdp.Ledger(1).charge(1))
     assert refused.value.__cause__ is refused.value.__context__ is None
@@ -302,7 +291,7 @@ def test_radii_cannot_shrink_between_the_price_and_the_answer():
 def test_balls_keep_nothing_of_the_records_that_they_were_asked_about():
     """Search buffers kept neighborhoods of records, and were pickled."""
     rng = np.random.default_rng(2)
-    universe = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
+    universe = grid_metric(9, 9)
     balls = Balls(universe, 2)
     records = [universe.ids[i] for i in rng.integers(81, size=40)]
     balls.members(0), PrivateDemand(universe, [])  # the metric's own public parts

@@ -4,7 +4,6 @@ import itertools
 import math
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -16,10 +15,10 @@ from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, PrivateDemand, gate, measure
 from metricdp.privacy.caps import refined, squared_sensitivity
 from metricdp.records.engines.bounding import Bounding
-from tests import refuses
+from tests import grid_metric, path_metric, refuses
 
-PATH = mdp.GraphMetric(nx.path_graph(4), weight=None)
-GRID = mdp.GraphMetric(nx.grid_2d_graph(20, 20), weight=None)
+PATH = path_metric(4)
+GRID = grid_metric(20, 20)
 
 
 class Parts:
@@ -46,7 +45,7 @@ def test_caps_are_whole_numbers_whose_product_does_not_wrap():
 
 def test_parts_of_another_universe_lie_in_no_area():
     known = mdp.Caps(2, 2, areas=AREAS).of(PATH)
-    twin = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    twin = path_metric(4)
     assert refined(known, HistogramQuery(LabelParts.of(PATH)))
     assert not refined(known, HistogramQuery(LabelParts.of(twin)))
     for relation, times in (("add-remove", 1), ("replace-one", 2)):
@@ -91,13 +90,11 @@ def test_only_finer_parts_gain():
 
 
 def test_the_gate_draws_gaussian_noise_of_that_scale():
-    demand = PrivateDemand(
-        PATH, [0, 1, 2, 3] * 9, user=list(range(9)) * 4, caps=mdp.Caps(2, 1, areas=AREAS)
-    )
+    user = list(range(9)) * 4
+    demand = PrivateDemand(PATH, [0, 1, 2, 3] * 9, user=user, caps=mdp.Caps(2, 1, areas=AREAS))
     cost = Cost.zcdp(4, "1/1000")
     budget = mdp.Ledger(4, "1/1000").charge(cost)
-    receipt = measure(demand, HistogramQuery(AREAS), 4, budget, "1/1000").receipt
-    (one,) = receipt.mechanisms
+    (one,) = measure(demand, HistogramQuery(AREAS), 4, budget, "1/1000").receipt.mechanisms
     assert one.name == "discrete Gaussian"
     exact = math.sqrt(2 / (2 * float(cost.rho)))
     assert exact <= one.scale <= exact * (1 + 1e-12)
@@ -105,13 +102,11 @@ def test_the_gate_draws_gaussian_noise_of_that_scale():
 
 
 def test_a_split_demand_keeps_its_caps_and_a_moved_one_its_bound_alone():
-    demand = PrivateDemand(
-        PATH, [0, 1, 2, 3] * 9, user=list(range(9)) * 4, caps=mdp.Caps(2, 1, areas=AREAS)
-    )
+    user = list(range(9)) * 4
+    demand = PrivateDemand(PATH, [0, 1, 2, 3] * 9, user=user, caps=mdp.Caps(2, 1, areas=AREAS))
     (part, _), _ = gate.split(demand, AREAS, 1, mdp.Ledger(9))
     assert part.caps is demand.caps
-    two = mdp.GraphMetric(nx.path_graph(2), weight=None)
-    moved = gate.moved(demand, AREAS, two)
+    moved = gate.moved(demand, AREAS, path_metric(2))
     assert (moved.caps, moved.max_contributions) == (None, 2)
 
 
@@ -131,8 +126,7 @@ def test_a_release_spends_its_delta_where_caps_make_that_less_noise(neighboring)
     release = mdp.release(GRID, demand, epsilon=1, delta="1e-6", ledger=ledger)
     assert (ledger.spent, ledger.spent_delta) == (1, Fraction(1, 10**6))
     assert {m.name for m in release.receipt.mechanisms} == {"discrete Gaussian"}
-    rho = Cost.zcdp(1, "1e-6").rho
-    assert sum(m.rho for m in release.receipt.mechanisms) == rho
+    assert sum(m.rho for m in release.receipt.mechanisms) == Cost.zcdp(1, "1e-6").rho
     twice = 1 if neighboring == "add-remove" else 2
     for one in release.receipt.mechanisms[1:]:
         assert one.scale == pytest.approx(math.sqrt(twice * 30 * 4 / (2 * one.rho)))
@@ -176,6 +170,5 @@ def test_bad_arguments_are_refused():
     box = mdp.EuclideanSpace([0, 0], [1, 1])
     refuses("finite universe", mdp.PrivateDemand, box, [[0, 0]], user=[1], caps=caps)
     with pytest.raises(InputError, match="max_snap"):
-        mdp.PrivateDemand.from_coordinates(
-            mdp.EuclideanMetric([[0.0, 0.0]]), [[0, 0]], user=[1], caps=caps, max_snap=1
-        )
+        metric = mdp.EuclideanMetric([[0.0, 0.0]])
+        mdp.PrivateDemand.from_coordinates(metric, [[0, 0]], user=[1], caps=caps, max_snap=1)

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -13,9 +12,9 @@ from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, continual, gate
 from metricdp.privacy.continual import Counting, fresh, observe, restored, stored, whole_cost
 from metricdp.running.days import LeastNoise as Schedule
-from tests import cases, refuses
+from tests import cases, path_metric, refuses
 
-PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
+PATH = path_metric(3)
 QUERY = HistogramQuery(LabelParts.of(PATH))
 ONE = whole_cost(1, 0)
 USERS = {"user": [1, 2], "max_contributions": 3}
@@ -95,8 +94,7 @@ def test_the_receipt_says_whom_and_how_long():
         longest = block.base ** (block.levels - 1)
         (one,) = endless.receipt(day).mechanisms
         assert one.scale == endless.noise(block).scale
-        runs = f"up to {longest} days ({block.levels} run lengths)"
-        assert (runs in one.query) == (longest > 1)
+        assert (f"up to {longest} days ({block.levels} run lengths)" in one.query) == (longest > 1)
 
 
 def begin(counting, budget):
@@ -121,10 +119,9 @@ def test_no_day_is_read_before_it_is_paid_for(monkeypatch):
 def test_who_may_be_counted():
     counter = begin(counting(Schedule(1)), mdp.Ledger(1).charge(1))
     part, _ = gate.split(demand(0), LabelParts.of(PATH), 1, mdp.Ledger(1))[0]
-    twin = mdp.GraphMetric(nx.path_graph(3), weight=None)
     for wrong, said in (
         ([0], "must be a PrivateDemand"),
-        (mdp.PrivateDemand(twin, [0]), "universe"),
+        (mdp.PrivateDemand(path_metric(3), [0]), "universe"),
         (part, "part of a split demand"),
         (demand(0, 1, **USERS), "unit='event' protects each record"),
     ):
@@ -169,8 +166,7 @@ def test_a_node_begins_with_the_noise_of_its_block(monkeypatch):
 
 def test_sums_of_days_do_not_wrap(monkeypatch):
     monkeypatch.setattr(continual, "_opening", lambda c, node: np.array([CAP, CAP - 1, -CAP]))
-    counter = begin(counting(), mdp.Ledger(1).charge(1))
-    _, ended = observe(counter, demand(0, 1, 1, 2))
+    _, ended = observe(begin(counting(), mdp.Ledger(1).charge(1)), demand(0, 1, 1, 2))
     assert all(sums.tolist() == [CAP, CAP, 1 - CAP] for sums in ended.values())
 
 

@@ -9,7 +9,6 @@ import warnings
 from fractions import Fraction
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import pytest
 from tqdm import tqdm
@@ -18,8 +17,9 @@ import metricdp as mdp
 import metricdp.privacy
 from metricdp import progress as progress_module
 from metricdp.accounting import journal
+from metricdp.audit.worlds import Coded
 from metricdp.errors import BudgetError, InputError, JournalError, ResourceError
-from metricdp.metrics import EuclideanSpace, GraphMetric, PrecomputedMetric
+from metricdp.metrics import EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import (
     BudgetSlice,
     CostQuery,
@@ -35,7 +35,7 @@ from metricdp.privacy import (
     select,
 )
 from metricdp.privacy.evaluation import exact_counts
-from tests import cases, refuses
+from tests import cases, path_metric, refuses
 from tests.privacy_worlds import BOX, THREE, TWO, Labels, UnitCells, all_text, finest, line
 
 CANARY = "CANARY-48611"
@@ -82,7 +82,7 @@ def test_the_budget_slice_pays_before_the_vault_opens(opened):
         {"query": HistogramQuery(finest(PrecomputedMetric(TWO.matrix, ids=TWO.ids)))},
         "different universes",
     ),
-    ({"query": HistogramQuery(UnitCells())}, "different universes"),
+    ({"query": HistogramQuery(UnitCells(BOX))}, "different universes"),
     ({"budget": Ledger(1)}, "needs a BudgetSlice, got Ledger"),
     ({"budget": 0.5}, "needs a BudgetSlice, got float"),
     ({"epsilon": 0}, "epsilon must be positive"),
@@ -116,8 +116,7 @@ def test_a_ledger_that_refuses_reads_nothing(opened, tmp_path, monkeypatch):
 
 
 def test_a_call_in_pieces():
-    ledger = Ledger(1)
-    budget = ledger.charge(0.3, purpose="two questions")
+    budget = Ledger(1).charge(0.3, purpose="two questions")
     demand = PrivateDemand(THREE, ["a", "a", "c"], user=[1, 1, 2], max_contributions=2)
     count = measure(demand, CountQuery(), budget.epsilon / 20, budget)
     parts = measure(demand, HistogramQuery(finest(THREE)), budget.left, budget)
@@ -164,7 +163,8 @@ def test_bad_partitions(parts):
 
 @pytest.mark.parametrize("labels", [(0, 2), (-1, 0), (0.5, 1.0), ((0, 0), (0, 0))], ids=str)
 def test_partitions_that_encode_wrongly(labels):
-    refuses("one integer part, 0 to n_parts - 1", lambda: HistogramQuery(Labels(TWO, labels, 2)))
+    partition = Coded(TWO, lambda records: np.array(labels)[records], 2)
+    refuses("one integer part, 0 to n_parts - 1", HistogramQuery, partition)
 
 
 def test_a_partition_of_a_finite_universe_never_sees_records(opened):
@@ -202,7 +202,7 @@ class Broken(UnitCells):
 @pytest.mark.parametrize("how", ["value", "memory", "write", "chained"])
 def test_a_failure_inside_shows_nothing(how, caplog, capfd):
     caplog.set_level(logging.DEBUG)
-    partition = Broken()
+    partition = Broken(BOX)
     object.__setattr__(partition, "how", how)
     budget = Ledger(1).charge(1)
     with (
@@ -212,9 +212,8 @@ def test_a_failure_inside_shows_nothing(how, caplog, capfd):
         ) as failed,
     ):
         measure(PrivateDemand(BOX, [[1.25]]), HistogramQuery(partition), 1, budget)
-    assert CANARY not in all_text(failed.value) + caplog.text + "".join(capfd.readouterr()) + str(
-        warned
-    )
+    said = caplog.text + "".join(capfd.readouterr()) + str(warned)
+    assert CANARY not in all_text(failed.value) + said
     assert failed.value.__context__ is None
     assert budget.left == 0  # what was paid stays paid
 
@@ -344,7 +343,7 @@ def test_no_bar_tells_how_much_is_private(monkeypatch):
     """Searches from private demand show no bar: its total would be their number."""
     bars = []
     monkeypatch.setattr(progress_module, "tqdm", lambda *a, **o: bars.append(o) or tqdm(*a, **o))
-    universe = GraphMetric(nx.path_graph(6), weight=None)
+    universe = path_metric(6)
     universe.distance_rows(np.array([0]))
     assert [bar["disable"] for bar in bars] == [None]
     bars.clear()

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -23,9 +22,9 @@ from metricdp.privacy import (
     measure,
     select,
 )
-from tests import refuses
+from tests import path_metric, refuses
 
-METRIC = mdp.GraphMetric(nx.path_graph(5), weight=None)
+METRIC = path_metric(5)
 ONE = mdp.PrivateDemand(METRIC, [0, 4])
 MANY = mdp.PrivateDemand(METRIC, [0, 4], user=[1, 2], max_contributions=3)
 
@@ -43,8 +42,7 @@ def test_the_exponent_of_a_selection_is_epsilon_over_the_range(monkeypatch, dema
     query = CostQuery(METRIC)
     spread = query.range(relation, demand.max_contributions)
     assert spread > 1
-    budget = mdp.Ledger(1, neighboring=relation).charge(1)
-    _, receipt = select(demand, query, "1/2", budget)
+    _, receipt = select(demand, query, "1/2", mdp.Ledger(1, neighboring=relation).charge(1))
     assert seen == [(Fraction(1, 2) / spread, "permute-and-flip")]
     assert receipt.mechanisms[0].scale == pytest.approx(2 * spread)
     accountant = mdp.Ledger(1, "1e-6", neighboring=relation).charge(Cost.zcdp(1, "1e-6"))
@@ -145,7 +143,7 @@ def test_a_cover_that_is_refused_costs_nothing():
         with pytest.raises(InputError, match="epsilon is too small for a cover"):
             cover(demand, COVER, least * Fraction(999, 1000), budget)
     refuses("query must be one of CoverQuery", lambda: cover(ONE, CountQuery(), 1, budget))
-    other = mdp.GraphMetric(nx.path_graph(5), weight=None)
+    other = path_metric(5)
     refuses("", lambda: cover(mdp.PrivateDemand(other, [0]), COVER, 1, budget))
     assert budget.spent == 0
     cover(MANY, COVER, least, budget)
@@ -167,7 +165,7 @@ class Sides:
         return (np.asarray(records) > 2).astype(np.int64)
 
 
-TWO = mdp.GraphMetric(nx.path_graph(2), weight=None)
+TWO = path_metric(2)
 
 
 def test_demand_is_moved_to_one_point_a_part_and_nowhere_else():
@@ -179,7 +177,7 @@ def test_demand_is_moved_to_one_point_a_part_and_nowhere_else():
     ]
     for demand, parts, universe in wrong:
         refuses("one point for each part", gate.moved, demand, parts, universe)
-    twin = mdp.GraphMetric(nx.path_graph(5), weight=None)
+    twin = path_metric(5)
     refuses("", lambda: gate.moved(ONE, Sides(twin), TWO))
 
 
@@ -229,8 +227,7 @@ def test_scores_beyond_their_range_are_never_raced():
 
 def test_parts_are_paid_from_their_own_budget_slices_and_these_pay_for_nothing_else():
     (west, its), (east, other) = gate.split(ONE, Sides(METRIC), 1, mdp.Ledger(1))
-    plain = mdp.Ledger(1).charge(1)
-    for demand, budget in ((west, other), (west, plain), (ONE, its)):
+    for demand, budget in ((west, other), (west, mdp.Ledger(1).charge(1)), (ONE, its)):
         with pytest.raises(InputError, match="paid from the budget slices that split returned"):
             measure(demand, CountQuery(), "1/4", budget)
         assert budget.spent == 0

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import chi2
@@ -23,7 +22,7 @@ from metricdp.privacy import (
     noise,
 )
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, best_noise, gaussian_scale
-from tests import refuses
+from tests import refuses, tries
 from tests.privacy_worlds import THREE, TWO, Labels, all_demands, finest, line, neighbors
 
 ALARM = 1e-8
@@ -36,8 +35,7 @@ def levels(universe, n_levels: int) -> LevelsQuery:
 
 def gaussian_p_value(draws: np.ndarray, scale: float) -> float:
     reach = int(12 * scale) + 12
-    grid = np.arange(-reach, reach + 1)
-    distribution = np.exp(-(grid**2) / (2 * scale**2))
+    distribution = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * scale**2))
     distribution /= distribution.sum()
     bins = np.minimum((np.cumsum(distribution) * 40).astype(int), 39)
     assert np.abs(draws).max() <= reach
@@ -51,9 +49,8 @@ def gaussian_p_value(draws: np.ndarray, scale: float) -> float:
 def test_the_distribution_is_that_on_the_receipt(epsilon):
     universe = line(2000)
     demand = PrivateDemand(universe, [])
-    release = measure(
-        demand, levels(universe, 20), epsilon, Ledger(5, DELTA).charge(5, DELTA), DELTA
-    )
+    ledger = Ledger(5, DELTA)
+    release = measure(demand, levels(universe, 20), epsilon, ledger.charge(5, DELTA), DELTA)
     (mechanism,) = release.receipt.mechanisms
     assert mechanism.name == "discrete Gaussian"
     assert gaussian_p_value(release.values, mechanism.scale) > ALARM
@@ -79,8 +76,7 @@ def test_rho_holds_exactly_for_the_discrete_distribution(shift):
     assert renyi(shift, 0.9 * scale, 2) > 2 * float(rho)
 
 
-@given(st.integers(1, 10**6), st.fractions(min_value=Fraction(1, 10**6), max_value=100))
-@settings(max_examples=200)
+@tries(200, st.integers(1, 10**6), st.fractions(min_value=Fraction(1, 10**6), max_value=100))
 def test_the_scale_is_rounded_up(square, rho):
     scale = gaussian_scale(square, rho)
     assert Fraction(scale) ** 2 * 2 * rho >= square
@@ -92,9 +88,8 @@ def test_it_wins_from_some_number_of_levels_on():
     for n_levels in range(1, 30):
         query = levels(universe, n_levels)
         ledger = Ledger(1, DELTA)
-        release = measure(
-            PrivateDemand(universe, [0]), query, 1, budget := ledger.charge(1, DELTA), DELTA
-        )
+        demand = PrivateDemand(universe, [0])
+        release = measure(demand, query, 1, budget := ledger.charge(1, DELTA), DELTA)
         (mechanism,) = release.receipt.mechanisms
         distributions.append(mechanism.name)
         laplace, gaussian = 2 * n_levels**2, n_levels / (2 * Cost.zcdp(1, DELTA).rho)
@@ -107,14 +102,12 @@ def test_it_wins_from_some_number_of_levels_on():
 
 def test_in_a_zcdp_accountant_it_always_wins_and_costs_rho():
     accountant = Ledger(1, DELTA).charge(Cost.zcdp(1, DELTA))
-    release = measure(
-        PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), Fraction(1, 2), accountant, DELTA
-    )
+    demand = PrivateDemand(TWO, ["a"])
+    release = measure(demand, HistogramQuery(finest(TWO)), Fraction(1, 2), accountant, DELTA)
     assert release.receipt.mechanisms[0].name == "discrete Gaussian"
     assert accountant.spent_rho == Cost.zcdp(Fraction(1, 2), DELTA).rho
-    laplace = measure(
-        PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), Fraction(1, 10), accountant
-    )
+    query = HistogramQuery(finest(TWO))
+    laplace = measure(PrivateDemand(TWO, ["a"]), query, Fraction(1, 10), accountant)
     assert laplace.receipt.mechanisms[0].name == "discrete Laplace"
     assert accountant.spent_rho == Cost.zcdp(Fraction(1, 2), DELTA).rho + Cost.of("1/10").rho
     with pytest.raises(BudgetError, match="rho"):

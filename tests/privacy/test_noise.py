@@ -1,12 +1,15 @@
 """Which noise is drawn at the border between the distributions, and what is not drawn."""
 
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost
+from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import noise
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, best_noise
@@ -34,10 +37,9 @@ def test_the_distribution_of_less_variance_is_drawn(l1, square, epsilon):
 
 @pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])
 def test_opendp_is_asked_to_confirm_and_its_refusal_counts(monkeypatch, kind):
+    laplace = kind is DiscreteLaplace
     noise = (
-        DiscreteLaplace(3, Fraction(1, 2))
-        if kind is DiscreteLaplace
-        else DiscreteGaussian(9, Cost.zcdp(1, "1e-6"))
+        DiscreteLaplace(3, Fraction(1, 2)) if laplace else DiscreteGaussian(9, Cost.zcdp(1, "1e-6"))
     )
     claim = noise.cost.epsilon if kind is DiscreteLaplace else noise.cost.rho
     noise._confirm(3, claim)
@@ -70,3 +72,28 @@ def test_answers_beyond_their_range_get_no_noise():
     wrong = [[CAP + 1, 0], [0, CAP + 1], [-CAP - 1, 0], [0, -CAP - 1], [CAP + 1, -CAP - 1]]
     for values in (*(np.array(one) for one in wrong), np.zeros(2, np.int32), np.zeros(2)):
         refuses("beyond its stated range", draw, values, error=AssertionError)
+
+
+# The version of OpenDP is one whose samplers were tried; those known to be biased are refused
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("version", noise._BIASED)
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+def test_a_biased_sampler_is_refused_before_the_vault_opens(monkeypatch, version, delta):
+    metric = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]])
+    demand, ledger = mdp.PrivateDemand(metric, [0]), mdp.Ledger(1, delta)
+    budget = ledger.charge(1, delta)
+    monkeypatch.setattr(noise, "opendp_version", lambda: version)
+    with pytest.raises(InputError, match=rf"OpenDP {version} draws noise of a wrong distribution"):
+        mdp.privacy.measure(demand, mdp.privacy.CountQuery(), 1, budget, delta)
+    assert budget.spent == 0
+
+
+def test_the_range_is_pinned_and_leaves_the_biased_ones_out():
+    setup = (ROOT / "setup.cfg").read_text("utf-8")
+    low, high = re.search(r"^    opendp>=(\S+),<(\S+)$", setup, flags=re.MULTILINE).groups()
+    assert (low, high) == ("0.14.2", "0.17")
+    assert all(version < low for version in noise._BIASED)

@@ -25,8 +25,7 @@ RECORD = Protection("record", 1)
 
 
 def distribution(scale, reach=400):
-    grid = np.arange(-reach, reach + 1)
-    p = np.exp(-(grid**2) / (2 * scale**2))
+    p = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * scale**2))
     return p / p.sum()
 
 
@@ -42,8 +41,7 @@ def sum_distribution(scale, shares):
 @pytest.mark.parametrize("shares", [2, 3, 7])
 def test_a_sum_of_discrete_gaussians_is_as_near_to_one_as_is_proven(scale, shares):
     p = sum_distribution(scale, shares)
-    reach = len(p) // 2
-    q = distribution(scale * shares**0.5, reach)
+    q = distribution(scale * shares**0.5, len(p) // 2)
     likely = q > 1e-9 * q.max()  # where floating point can tell
     worst = np.abs(np.log(p[likely] / q[likely])).max()
     assert worst <= excess(scale, shares) + 1e-9
@@ -92,8 +90,7 @@ def test_the_price_of_the_difference_is_within_its_bound():
         noise = GaussianShares(sensitivity, 2, cost, holders, holders - 1)
         square = 4**noise.bits * 2 / (2 * Fraction(noise.scale) ** 2 * (holders - 1))
         whole = square + 2 * sensitivity * Fraction(excess(noise.scale, holders - 1))
-        assert whole <= cost.rho
-        assert whole >= cost.rho * (1 - 3 * ROOM)
+        assert whole <= cost.rho and whole >= cost.rho * (1 - 3 * ROOM)
 
 
 def polya(honest, most):
@@ -182,11 +179,9 @@ def test_honest_shares_are_laplace_noise_together(holders, honest, epsilon="1/2"
     """False alarm rate 1e-8 each; shares for more holders than are honest are refused."""
     shares = LaplaceShares(1, Fraction(epsilon), holders, honest)
     nothing = np.zeros(1000, np.int64)
-    draws = sum(shares(nothing) for _ in range(honest))
-    assert laplace_p_value(draws, shares.scale) > ALARM
+    assert laplace_p_value(sum(shares(nothing) for _ in range(honest)), shares.scale) > ALARM
     planted = LaplaceShares(1, Fraction(epsilon), 2 * honest, 2 * honest)
-    small = sum(planted(nothing) for _ in range(honest))
-    assert laplace_p_value(small, shares.scale) < ALARM
+    assert laplace_p_value(sum(planted(nothing) for _ in range(honest)), shares.scale) < ALARM
 
 
 def test_laplace_shares_are_refused_where_they_would_take_for_ever():
@@ -218,8 +213,7 @@ def test_the_sum_through_the_gate_has_the_distribution_that_is_claimed(holders, 
     units = 2**noise.bits
     claimed = units / np.sqrt(2 * float(cost.rho))
     left = sum(sent[colluding:])
-    assert p_value(left, claimed) > ALARM
-    assert p_value(left, claimed * 1.6) < ALARM
+    assert p_value(left, claimed) > ALARM and p_value(left, claimed * 1.6) < ALARM
     assert p_value(left, claimed / holders**0.5) < ALARM
     assert p_value(sum(sent), noise.deviation * units) > ALARM
     released = noise.total(sum(sent).view(np.uint64))
@@ -237,8 +231,7 @@ def test_what_leaves_the_gate_is_under_the_mask_alone(cost):
     budget = ledger.charge(cost)
     sent = contribute(demand, query, cost, budget, holders=3, honest=2, mask=mask)
     assert budget.protects == ledger.protects == RECORD
-    noise = Shares.of(query, "add-remove", 1, cost, 3, 2)
-    found = noise.total(sent - mask)
+    found = Shares.of(query, "add-remove", 1, cost, 3, 2).total(sent - mask)
     assert abs(found[7] - 500) < 100 and np.abs(np.delete(found, 7)).max() < 100
     with pytest.raises(BudgetError):  # the budget slice was for one answer
         contribute(demand, query, cost, budget, holders=3, honest=2, mask=mask)

@@ -40,9 +40,8 @@ THIRDS = Labels(THREE, (0, 1, 2), 3)
 def test_the_largest_epsilons_that_one_unit_can_touch_are_paid(m, neighboring, cost):
     ledger = Ledger(2, neighboring=neighboring)
     user = None if m == 1 else ["u", "u", "v"]
-    demand = PrivateDemand(
-        THREE, ["a", "b", "c"], user=user, max_contributions=None if m == 1 else m
-    )
+    bound = None if m == 1 else m
+    demand = PrivateDemand(THREE, ["a", "b", "c"], user=user, max_contributions=bound)
     parts = split(demand, THIRDS, ["1/8", "1/2", "1/4"], ledger, purpose="districts")
     assert ledger.spent == cost
     expected = [Fraction(1, 8), Fraction(1, 2), Fraction(1, 4)]
@@ -80,12 +79,10 @@ def test_parts_hold_their_records_and_only_theirs():
     demand = PrivateDemand(THREE, ["a", "c", "c", "b", "c"])
     parts = split(demand, Labels(THREE, (0, 0, 2), 3), 900, Ledger(1000))
     assert [sorted(_open(part).tolist()) for part, _ in parts] == [[0, 1], [], [2, 2, 2]]
-    counts = [
-        measure(part, HistogramQuery(finest(THREE)), 900, budget).values.tolist()
-        for part, budget in parts
-    ]
+    query = HistogramQuery(finest(THREE))
+    counts = [measure(part, query, 900, budget).values.tolist() for part, budget in parts]
     assert counts == [[1, 1, 0], [0, 0, 0], [0, 0, 3]]
-    in_box = split(PrivateDemand(BOX, [[0.5], [2.5], [2.7]]), UnitCells(), 1, Ledger(1))
+    in_box = split(PrivateDemand(BOX, [[0.5], [2.5], [2.7]]), UnitCells(BOX), 1, Ledger(1))
     assert [len(_open(part)) for part, _ in in_box] == [1, 0, 2]
 
 

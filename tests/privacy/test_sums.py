@@ -1,5 +1,7 @@
 """Sums of clipped records: how far one record moves them, and what is refused."""
 
+from itertools import product
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -87,11 +89,8 @@ def test_folded_sums_are_of_even_parts_less_those_of_odd_ones():
 def test_the_bounds_of_sums_in_numbers(folded):
     """B = 16, d = 2, floor(16 sqrt(2)) = 22: what is stated, and what so many records may have."""
     query = SumsQuery(PARTS, 4, folded=folded)
-    stated = [
-        (query.sensitivity(relation, m), query.squared_sensitivity(relation, m))
-        for relation in ("add-remove", "replace-one")
-        for m in (1, 3)
-    ]
+    cases = product(("add-remove", "replace-one"), (1, 3))
+    stated = [(query.sensitivity(*case), query.squared_sensitivity(*case)) for case in cases]
     assert stated == [(22, 16**2), (67, 48**2), (45, 32**2), (135, 96**2)]
     none = np.zeros(query.n_values, np.int64)
     for sign in (1, -1):

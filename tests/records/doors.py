@@ -35,9 +35,8 @@ FIRST, LAST = "<!-- made by tests/records/doors.py -->\n", "<!-- end -->\n"
 
 def read(source: Any, engine: str = "embedded") -> list[int]:
     """How many users have one record, two, up to four, …"""
-    noisy = gate._noisy(
-        contributors(source, "u", engine), HistogramQuery(LabelParts.of(NUMBERS)), None
-    )
+    query = HistogramQuery(LabelParts.of(NUMBERS))
+    noisy = gate._noisy(contributors(source, "u", engine), query, None)
     return [int(n) for n in noisy]
 
 
@@ -439,11 +438,8 @@ def row(door: Door) -> str:
             verdict = door.verdict(Path(folder), kind)
             if verdict is not None:
                 found[verdict].append(kind)
-    return (
-        f"| {door.name} | "
-        + " | ".join(grouped(", ".join(kinds)) for kinds in found.values())
-        + " |"
-    )
+    cells = " | ".join(grouped(", ".join(kinds)) for kinds in found.values())
+    return f"| {door.name} | {cells} |"
 
 
 def rows_of_page() -> dict[str, str]:

@@ -110,9 +110,8 @@ def arrow(kind, cells):
     """The cells as Arrow holds them."""
     if kind in ("text", "raw"):
         return pa.array(cells, pa.binary()).view(pa.string())
-    return pa.array(
-        cells, {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32()}[kind]
-    )
+    types = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32()}
+    return pa.array(cells, types[kind])
 
 
 def held(door, kind, cells):

@@ -81,8 +81,7 @@ def test_weights_of_any_size_count_by_their_digits(rows):
 
 @given(st.lists(COUNTS, min_size=1, max_size=6), st.integers(1, 2**31 - 1))
 def test_digits_add_up_and_none_leaves_64_bits(counts, largest):
-    array = np.array(counts)
-    parts = list(exact.digits(array, largest))
+    parts = list(exact.digits(np.array(counts), largest))
     assert all(sum(part.tolist()) * largest < 2**63 for _, part in parts)
     assert exact.combined(parts).tolist() == counts
     assert len(parts) == 1 or sum(counts) * largest >= 2**63

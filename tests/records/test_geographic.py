@@ -17,13 +17,12 @@ gpd, pd = pytest.importorskip("geopandas"), pytest.importorskip("pandas")
 shapely = pytest.importorskip("shapely")
 
 FILES = ("gpkg", "geojson", "shp", "fgb", "parquet")
-LOADERS = ("frame", *FILES, "gpkg, large", "parquet, large")
 METRIC = mdp.GraphMetric(world.street_graph())
 CORNERS = [0, len(METRIC) - 1]
 NEVER_WRITTEN = [("shp", "LINESTRING (0 0, 1 1)"), ("fgb", None), ("fgb", "POINT EMPTY")]
 
 
-@pytest.fixture(params=LOADERS)
+@pytest.fixture(params=("frame", *FILES, "gpkg, large", "parquet, large"))
 def load(request, tmp_path, monkeypatch):
     number = itertools.count()
     kind, large = request.param.partition(",")[::2]
@@ -43,8 +42,7 @@ def load(request, tmp_path, monkeypatch):
 def test_points_of_degrees_come_to_their_corners(load):
     """Within 60 m of two corners; 283 m apart, so each is at its own."""
     found = counts(load(world.homes(400)))
-    assert found.sum() == 400
-    assert found[CORNERS].sum() == 400
+    assert found.sum() == 400 and found[CORNERS].sum() == 400
 
 
 def test_other_systems_come_to_the_same_places(load):
@@ -55,11 +53,9 @@ def test_other_systems_come_to_the_same_places(load):
 def test_a_box_in_meters_takes_points_in_degrees(load):
     low = np.array([world.EAST, world.NORTH]) - 100
     space = mdp.EuclideanSpace(low, low + 1300, crs=world.UTM)
-    demand = load(world.homes(3000), space)
-    center = mdp.k_median(space, demand, k=2, epsilon=20).centers
+    center = mdp.k_median(space, load(world.homes(3000), space), k=2, epsilon=20).centers
     corners = np.array([[100.0, 100], [1100, 1100]]) + low
-    differing = np.linalg.norm(center[:, None] - corners[None], axis=2).min(axis=1)
-    assert differing.max() < 60
+    assert np.linalg.norm(center[:, None] - corners[None], axis=2).min(axis=1).max() < 60
 
 
 def test_one_record_more_adds_that_record_alone(load):
@@ -83,8 +79,7 @@ def test_one_record_more_adds_that_record_alone(load):
 def test_numbers_beside_missing_cells_stay_exact(load):
     """As floating-point numbers, which a missing neighbor would make them, these two are one."""
     big = 2**60 if load.kind != "shp" else 2**56
-    frame = world.homes(2, user=[big, big + 1])
-    assert counts(load(frame, user="user")).sum() == 2
+    assert counts(load(world.homes(2, user=[big, big + 1]), user="user")).sum() == 2
 
 
 def test_far_records_of_a_user_take_no_place_of_a_near_one(load):
@@ -110,8 +105,7 @@ def test_far_records_are_left_out_each_by_itself(load):
         mdp.k_median(METRIC, demand, k=1, epsilon=1, ledger=Ledger(1, neighboring="replace-one"))
     budget = Ledger(1, neighboring="replace-one").charge(1)
     refuses("ledger of add-remove", lambda: measure(demand, CountQuery(), 1, budget))
-    ledger = Ledger(1)
-    assert len(mdp.k_median(METRIC, demand, k=1, epsilon=1, ledger=ledger).centers) == 1
+    assert len(mdp.k_median(METRIC, demand, k=1, epsilon=1, ledger=Ledger(1)).centers) == 1
 
 
 @pytest.mark.parametrize("shape", [None, "POINT EMPTY", "LINESTRING (0 0, 1 1)"])
@@ -165,8 +159,7 @@ def test_axis_names_of_tables_are_read():
     assert counts(demand)[CORNERS].tolist() == [4, 4]
     with pytest.raises(InputError, match="axes are swapped"):
         PrivateDemand.from_frame(METRIC, table, x="lat", y="lon", crs="EPSG:4326")
-    xy = table.to_numpy()
-    found = PrivateDemand.from_coordinates(METRIC, xy, crs="EPSG:4326", max_snap=500)
+    found = PrivateDemand.from_coordinates(METRIC, table.to_numpy(), crs="EPSG:4326", max_snap=500)
     assert counts(found)[CORNERS].tolist() == [4, 4]
 
 
@@ -230,8 +223,7 @@ def test_a_file_is_what_its_bytes_and_its_name_say_together(tmp_path, name, cont
 
 
 def test_users_of_geojson_keep_all_their_digits(tmp_path):
-    frame = world.homes(3, user=["1.00", "1.01", "1.02"])
-    path = world.write(frame, tmp_path / "homes.geojson")
+    path = world.write(world.homes(3, user=["1.00", "1.01", "1.02"]), tmp_path / "homes.geojson")
     digits = path.read_text().replace('"1.01"', "0.1").replace('"1.02"', "0.1" + "0" * 20 + "1")
     path.write_text(digits)
     assert counts(PrivateDemand.from_frame(METRIC, path, user="user")).sum() == 3

@@ -70,8 +70,7 @@ def parquet_file(folder, columns, name="rows.parquet"):
 
 
 def in_parts(folder, columns):
-    halves = [{n: c[i::2] for n, c in columns.items()} for i in (0, 1)]
-    for i, half in enumerate(halves):
+    for i, half in enumerate([{n: c[i::2] for n, c in columns.items()} for i in (0, 1)]):
         parquet_file(folder, half, f"part-{i}.parquet")
     return str(folder / "part-*.parquet")
 
@@ -168,9 +167,8 @@ def test_an_id_is_matched_by_itself_or_refused(load, kind):
 def test_a_coordinate_is_read_by_itself(tmp_path, cell):
     box = EuclideanSpace([0, 0], [10, 10])
     for delimiter, name in ((",", "rows.csv"), ("\t", "rows.tsv")):
-        path = text_file(
-            tmp_path, {"x": ["1", "007", cell], "y": ["1", "-2e0", "3"]}, name, delimiter
-        )
+        cells = {"x": ["1", "007", cell], "y": ["1", "-2e0", "3"]}
+        path = text_file(tmp_path, cells, name, delimiter)
         read = lambda: PrivateDemand.from_frame(box, path, x="x", y="y")  # noqa: E731,B023
         if cell == "1.5":
             assert _vault._open(read()).tolist() == [[1, 1], [7, 0], [1.5, 3]]
@@ -200,8 +198,7 @@ def test_a_column_that_its_library_made_floats_does_not_merge_users(tmp_path):
     path = text_file(tmp_path, rows_of([*OTHERS[:38], "1.5"]), "rows.csv", ",")
     frame = pd.read_csv(path)
     assert frame["user"].dtype.kind == "f"
-    with pytest.raises(InputError, match="at least one is not"):
-        PrivateDemand.from_frame(universe(IDS), frame, user="user")
+    refuses("at least one is not", PrivateDemand.from_frame, universe(IDS), frame, user="user")
     assert counts(PrivateDemand.from_frame(universe(IDS), path, user="user")).sum() == 39
 
 
@@ -211,8 +208,7 @@ def test_ids_of_every_type_in_one_column():
     assert counts(PrivateDemand(metric, records)).tolist() == [3, 2, 4, 1, 1]
     for bad in ("01", True, "B", 2.25, ("t", 2), None):
         refuses("", PrivateDemand, metric, [bad])
-    both = universe([1, "1"])
-    assert counts(PrivateDemand(both, [1, "1", 1.0, " 1"])).tolist() == [2, 2]
+    assert counts(PrivateDemand(universe([1, "1"]), [1, "1", 1.0, " 1"])).tolist() == [2, 2]
 
 
 # Lines
@@ -234,8 +230,7 @@ def test_a_bad_line_is_refused_and_swallows_no_other(tmp_path, row):
 def test_two_open_quotes_do_not_swallow_what_lies_between(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text('vertex,user\na,"1\nb,2\nc,3\nb",4\n')
-    with pytest.raises(InputError, match="at least one is not"):
-        PrivateDemand.from_frame(universe(IDS), path, user="user")
+    refuses("at least one is not", PrivateDemand.from_frame, universe(IDS), path, user="user")
 
 
 def test_a_file_without_names_is_read_by_place(tmp_path):
@@ -277,9 +272,8 @@ def test_fast_matching_is_that_of_each_cell(ids):
         assert find(columns.simplified(array)).tolist() == [alone(c) for c in some]
     for cell in [c for c in cells_ if alone(c) is None]:
         with pytest.raises(InputError):
-            find(
-                columns.simplified(pa.array([cell]) if isinstance(cell, str) else np.array([cell]))
-            )
+            array = pa.array([cell]) if isinstance(cell, str) else np.array([cell])
+            find(columns.simplified(array))
 
 
 def test_what_is_stripped_is_what_python_strips():

@@ -65,8 +65,7 @@ def test_exceptions_of_libraries_go_by_their_names(name, expected):
 
 
 def test_programs_end_as_failed():
-    ended = refuses("", trouble.raised, trouble.Trouble.ENDED, error=SystemExit)
-    assert ended.code == 1
+    assert refuses("", trouble.raised, trouble.Trouble.ENDED, error=SystemExit).code == 1
     assert trouble.to_error(trouble.Ended(trouble.Trouble.ENDED), "").code == 1
 
 
@@ -106,8 +105,7 @@ def test_a_second_interruption_while_the_first_is_reported_changes_nothing(monke
         raise KeyboardInterrupt
 
     monkeypatch.setattr(trouble, "kind", again)
-    done = trouble.attempt(lambda: 1 / 0)
-    assert done == trouble.Ended(trouble.Trouble.INTERRUPTED)
+    assert trouble.attempt(lambda: 1 / 0) == trouble.Ended(trouble.Trouble.INTERRUPTED)
 
 
 @pytest.mark.parametrize("error", [RuntimeError(str(CANARY)), duckdb.Error(str(CANARY))])
@@ -208,8 +206,7 @@ def test_a_mistake_of_the_caller_s_own_iterable_is_no_traceback_to_records():
         yield CANARY
         raise RuntimeError(str(CANARY))
 
-    caught = refuses("", lambda: PrivateDemand(THREE, ["a"], user=users()))
-    assert caught.__context__ is None
+    assert refuses("", lambda: PrivateDemand(THREE, ["a"], user=users())).__context__ is None
     assert measure(PrivateDemand(THREE, ["a"]), CountQuery(), 1, Ledger(1).charge(1))
 
 

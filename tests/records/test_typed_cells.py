@@ -28,9 +28,8 @@ UNIVERSE = PrecomputedMetric(1.0 - np.eye(3), ids=["7", "007", "7.0"])
 
 def n_users(source, engine="embedded"):
     """Users of one record each: nobody else is there."""
-    found = gate._noisy(
-        contributors(source, "u", engine), HistogramQuery(LabelParts.of(NUMBERS)), None
-    )
+    query = HistogramQuery(LabelParts.of(NUMBERS))
+    found = gate._noisy(contributors(source, "u", engine), query, None)
     assert found[0] == found.sum()
     return int(found.sum())
 
@@ -83,9 +82,8 @@ def test_ids_of_one_folder_are_those_of_each_file(tmp_path):
     for i, cells in enumerate(([7, 7], ["007"], ["7.0"])):
         pq.write_table(pa.table({"vertex": cells}), tmp_path / f"{i}.parquet")
     demand = PrivateDemand.from_frame(UNIVERSE, str(tmp_path))
-    query = HistogramQuery(
-        type("Each", (), {"encode": lambda s, r: r, "n_parts": 3, "universe": UNIVERSE})()
-    )
+    each = {"encode": lambda s, r: r, "n_parts": 3, "universe": UNIVERSE}
+    query = HistogramQuery(type("Each", (), each)())
     assert gate._noisy(demand, query, None).tolist() == [2, 1, 1]
 
 
@@ -139,8 +137,7 @@ def test_times_beyond_a_day_are_no_users(tmp_path, cells):
 
 
 def test_dates_that_are_no_whole_days_are_no_users():
-    cells = pa.array([0, 1]).view(pa.date64())
-    refuses("one entry per record", n_users, pa.table({"u": cells}))
+    refuses("one entry per record", n_users, pa.table({"u": pa.array([0, 1]).view(pa.date64())}))
 
 
 @pytest.mark.parametrize("unit", ["Y", "W", "D", "h", "us"])
@@ -224,10 +221,8 @@ def test_geopackages_in_other_encodings_and_views_are_refused(tmp_path):
     with closing(sqlite3.connect(wide)) as file:
         file.execute("PRAGMA encoding = 'UTF-16'")
         file.execute("CREATE TABLE gpkg_contents (table_name, data_type)")
-        file.execute(
-            "CREATE TABLE gpkg_geometry_columns (table_name, column_name, geometry_type_name, "
-            "srs_id)"
-        )
+        names = "table_name, column_name, geometry_type_name, srs_id"
+        file.execute(f"CREATE TABLE gpkg_geometry_columns ({names})")
         file.commit()
     refuses("UTF-16", lambda: n_users(str(wide)))
 
@@ -289,28 +284,24 @@ def test_text_of_every_reader_that_is_none_is_reported_as_bad_input(tmp_path):
     frame = frames.GeoDataFrame({"v": [1, 2], "u": ["aXx", "aXy"]}, geometry=points, crs=4326)
     for name in ("homes.fgb", "homes.parquet"):
         path = tmp_path / name
-        write = (
-            frame.to_file if name.endswith("fgb") else partial(frame.to_parquet, compression=None)
-        )
+        parquet = partial(frame.to_parquet, compression=None)
+        write = frame.to_file if name.endswith("fgb") else parquet
         write(path)
         whole = path.read_bytes()
         for odd in (b"\xff", b"\0"):
-            path.write_bytes(
-                whole.replace(b"aXx", b"a" + odd + b"x").replace(b"aXy", b"a" + odd + b"y")
-            )
+            torn = whole.replace(b"aXx", b"a" + odd + b"x").replace(b"aXy", b"a" + odd + b"y")
+            path.write_bytes(torn)
             refused(str(path))
     for kind in (pa.binary(), pa.large_binary(), pa.binary_view()):
         text = {"binary": pa.string(), "large_binary": pa.large_string()}
         cells = pa.array([b"a\xff", b"a\xfe"]).cast(kind)
-        bad = cells.view(text.get(str(kind), pa.string_view()))
-        refused(pa.table({"v": ["7"] * 2, "u": bad}))
+        refused(pa.table({"v": ["7"] * 2, "u": cells.view(text.get(str(kind), pa.string_view()))}))
     refused(pd.DataFrame({"v": ["7"] * 2, "u": pd.Series(["\ud800", "\ud801"], dtype=object)}))
 
 
 def test_dates_that_python_does_not_have_are_reported_as_bad_input():
     for cell in ("DATE 'infinity'", "TIMESTAMP 'infinity'", "TIMESTAMP '290000-01-01'"):
-        table = duckdb.connect().sql(f"SELECT 1 AS v, {cell} AS u UNION ALL SELECT 1, NULL")
-        refused(table)
+        refused(duckdb.connect().sql(f"SELECT 1 AS v, {cell} AS u UNION ALL SELECT 1, NULL"))
 
 
 def test_durations_are_no_users_at_any_door(tmp_path):

@@ -49,8 +49,7 @@ class Pair(NamedTuple):
 
 def test_objects_are_their_own_names():
     names = names_of([(1, "a"), (1, "a"), (1, "b"), Same(1), Same(1), Same(2), frozenset([1])])
-    assert len(set(names)) == 5
-    assert names[0] == names[1] != names[2]
+    assert len(set(names)) == 5 and names[0] == names[1] != names[2]
     assert names[3] == names[4] != names[5]
     assert names_of([(1,)]) != names_of([frozenset([1])])
     assert names_of(["('tuple', (1,))"]) != names_of([(1,)])
@@ -59,8 +58,7 @@ def test_objects_are_their_own_names():
 def test_tuples_are_reported_by_their_parts():
     """Python counts ``(1, "a")``, ``(True, "a")`` as one, and no NaN as another."""
     names = names_of([(1, "a"), (True, "a"), (1.0, "a"), ("1", "a"), ((1, True), "a"), ()])
-    assert len(set(names)) == 4
-    assert names[0] == names[2] == names[3] != names[1]
+    assert len(set(names)) == 4 and names[0] == names[2] == names[3] != names[1]
     for lost in ((float("nan"), "a"), (None,), ("", 1), ((np.datetime64("NaT"),), 1)):
         refuses("missing", names_of, [lost])
 
@@ -69,8 +67,7 @@ def test_tuples_are_reported_by_their_parts():
 def test_sets_and_named_tuples_are_reported_by_their_parts(made):
     """Python counts ``{1}`` and ``{True}`` as one, too."""
     names = names_of([made(1), made(True), made(1.0), made("1"), made(2)])
-    assert len(set(names)) == 3
-    assert names[0] == names[2] == names[3] != names[1]
+    assert len(set(names)) == 3 and names[0] == names[2] == names[3] != names[1]
     for lost in (float("nan"), None, ""):
         refuses("missing", names_of, [made(lost)])
 

@@ -24,9 +24,8 @@ def browser():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with sync.sync_playwright() as driver:
-            program = driver.chromium.launch(
-                executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-            )
+            args = ["--no-sandbox", "--disable-gpu"]
+            program = driver.chromium.launch(executable_path=CHROMIUM, args=args)
             yield program
             program.close()
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from tests import refuses
+from tests import path_metric, refuses
 from tests.report.conftest import settle
 
 LIMITS = [1.5, 3.25]
@@ -30,8 +30,7 @@ def test_points_and_demand_are_counted_by_distance():
     metric = town()
     plan = mdp.k_median(metric, k=2, weights=np.arange(36.0))
     bands = plan.bands(LIMITS)
-    away = metric.nearest(plan.centers)[1]
-    wanted = [int(d > 1.5) + int(d > 3.25) for d in away]
+    wanted = [int(d > 1.5) + int(d > 3.25) for d in metric.nearest(plan.centers)[1]]
     assert bands.label.tolist() == wanted and bands.interval is None
     found = bands.demand.tolist()
     assert found == [sum(i for i, b in enumerate(wanted) if b == c) for c in range(3)]
@@ -45,10 +44,8 @@ def test_a_release_tells_intervals():
     bands = mdp.k_median(metric, homes, k=1, epsilon=2).bands([1.5, 100])
     assert bands.demand.sum() == pytest.approx(1200, abs=200)
     reported = bands.to_columns()
-    assert all(
-        a <= b <= c
-        for a, b, c in zip(reported["low"], reported["demand"], reported["high"], strict=True)
-    )
+    bounds = zip(reported["low"], reported["demand"], reported["high"], strict=True)
+    assert all(a <= b <= c for a, b, c in bounds)
     assert len(reported["low"]) == 3
 
 
@@ -121,7 +118,7 @@ def test_a_page_shows_bands_and_sites(show, tmp_path):
 
 
 def test_bands_without_places_have_numbers_alone(tmp_path):
-    bands = mdp.k_median(mdp.GraphMetric(nx.path_graph(5), weight=None), k=1).bands([1])
+    bands = mdp.k_median(path_metric(5), k=1).bands([1])
     assert bands.demand.tolist() == [3.0, 2.0]
     pytest.importorskip("geopandas")
     refuses("no coordinates", bands.to_geopandas)

@@ -28,9 +28,8 @@ def test_areas_are_where_a_place_of_the_label_is_nearest(seed):
     label = rng.integers(0, k, len(places)) if seed % 2 else (places[:, 0] * k).astype(int) % k
     areas = _areas(places, label, k)
     points = rng.random((2000, 2))
-    points = points[
-        SHAPELY.within(SHAPELY.points(points), SHAPELY.convex_hull(SHAPELY.multipoints(places)))
-    ]
+    hull = SHAPELY.convex_hull(SHAPELY.multipoints(places))
+    points = points[SHAPELY.within(SHAPELY.points(points), hull)]
     near = label[cKDTree(places).query(points)[1]]
     assert all(SHAPELY.is_valid(area) for area in areas)
     inside = np.stack([SHAPELY.within(SHAPELY.points(points), area) for area in areas], 1)

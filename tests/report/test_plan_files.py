@@ -38,8 +38,7 @@ def test_sites_are_where_they_are_in_every_format(tmp_path, result):
         read = gpd.read_parquet(path) if ending == "parquet" else gpd.read_file(path, **options)
         assert read.crs.to_epsg() == system
         meters = read.to_crs(world.UTM).geometry
-        found = sorted([p.x, p.y] for p in meters)
-        assert np.abs(np.array(found) - corners).max() < 0.5
+        assert np.abs(np.array(sorted([p.x, p.y] for p in meters)) - corners).max() < 0.5
         assert read["demand"].sum() == pytest.approx(4000, rel=0.05)
         assert sorted(read["center"]) == sorted(result.centers)
     reported = json.loads(result.save(tmp_path / "plan.json").read_text())
@@ -49,9 +48,8 @@ def test_sites_are_where_they_are_in_every_format(tmp_path, result):
 
 
 def test_layers_fit_together(result):
-    sites, areas, streets, spider, demand = (
-        result.to_geopandas(n) for n in ("sites", "territories", "streets", "spider", "demand")
-    )
+    layers = "sites territories streets spider demand".split()
+    sites, areas, streets, spider, demand = (result.to_geopandas(layer) for layer in layers)
     for frame in (sites, areas, streets, spider, demand):
         assert frame.crs.to_epsg() == 32719
     for site, area in zip(sites.geometry, areas.geometry):
@@ -72,10 +70,8 @@ def test_streets_between_territories_are_cut_where_both_are_equally_far():
     graph = nx.path_graph(4)
     nx.set_node_attributes(graph, {i: {"x": 10.0 * i, "y": 0.0} for i in graph})
     nx.set_edge_attributes(graph, 10.0, "length")
-    metric = mdp.GraphMetric(graph)
-    found = mdp.k_median(metric, k=2, opened=[0, 3])
-    lengths = found.to_geopandas("streets").geometry.length
-    assert lengths.tolist() == [15.0, 15.0]
+    found = mdp.k_median(mdp.GraphMetric(graph), k=2, opened=[0, 3])
+    assert found.to_geopandas("streets").geometry.length.tolist() == [15.0, 15.0]
 
 
 def test_the_geopackage_has_styles_metadata_and_a_receipt(tmp_path, result):
@@ -97,9 +93,8 @@ def test_the_geopackage_holds_a_project_with_sites_on_top(tmp_path, result):
     path = result.save(tmp_path / "plan.gpkg")
     with sqlite3.connect(path) as file:
         (content,) = file.execute("select content from qgis_projects").fetchone()
-        labels = file.execute(
-            "select styleQML from layer_styles where f_table_name = 'sites'"
-        ).fetchone()
+        styles = "select styleQML from layer_styles where f_table_name = 'sites'"
+        labels = file.execute(styles).fetchone()
     packed = zipfile.ZipFile(io.BytesIO(bytes.fromhex(content)))
     reported = ElementTree.fromstring(packed.read("metricdp.qgs"))
     order = ["sites", "demand", "spider", "streets", "territories"]
@@ -109,8 +104,7 @@ def test_the_geopackage_holds_a_project_with_sites_on_top(tmp_path, result):
         assert layer.findtext("srs/spatialrefsys/authid") == "EPSG:32719"
         assert layer.find("renderer-v2") is not None
     assert list(gpd.list_layers(path).dropna()["name"]) == order
-    colors = gpd.read_file(path, layer="sites")["color"]
-    light = [c for c in colors if ink_on(c) != "#ffffff"]
+    light = [c for c in gpd.read_file(path, layer="sites")["color"] if ink_on(c) != "#ffffff"]
     assert all(f"'{c}'" in labels[0] for c in light) and "'#000000'" in labels[0]
 
 
@@ -127,23 +121,19 @@ def test_qgis_finds_each_site_in_its_territory(tmp_path, result):
     path = result.save(tmp_path / "plan.gpkg")
     ask = {"POLYGONS": f"{path}|layername=territories", "POINTS": f"{path}|layername=sites"}
     counted = tmp_path / "counted.csv"
-    ran = world.qgis(
-        "native:countpointsinpolygon", {**ask, "FIELD": "n", "OUTPUT": counted}, tmp_path
-    )
+    ask |= {"FIELD": "n", "OUTPUT": counted}
+    ran = world.qgis("native:countpointsinpolygon", ask, tmp_path)
     assert ran.returncode == 0, ran.stderr
-    table = gpd.pd.read_csv(counted)
-    assert table["n"].tolist() == [1, 1]
+    assert gpd.pd.read_csv(counted)["n"].tolist() == [1, 1]
 
 
 def test_plane_coordinates_never_become_longitude_and_latitude(tmp_path):
     plane = mdp.EuclideanMetric([[2.0, 3.0], [5.0, 6.0]])
-    found = mdp.k_median(plane, k=1)
-    for one in (found, mdp_coreset(plane)):
+    for one in (mdp.k_median(plane, k=1), mdp_coreset(plane)):
         refuses("longitude and latitude", one.save, tmp_path / "plan.geojson")
     demand = mdp.PrivateDemand.from_frame(METRIC, world.homes(900))
     mdp.release(METRIC, demand, epsilon=5).coreset().save(tmp_path / "core.geojson")
-    read = gpd.read_file(tmp_path / "core.geojson")
-    assert read.geometry.x.between(-71.4, -71.1).all()
+    assert gpd.read_file(tmp_path / "core.geojson").geometry.x.between(-71.4, -71.1).all()
 
 
 @pytest.mark.parametrize("size", [0, 3000, 30_000])
@@ -161,8 +151,7 @@ def test_a_full_disk_is_said_in_one_line_and_leaves_the_former_file(tmp_path, re
 
 
 def mdp_coreset(metric):
-    demand = mdp.PrivateDemand(metric, [0] * 50)
-    return mdp.release(metric, demand, epsilon=1).coreset()
+    return mdp.release(metric, mdp.PrivateDemand(metric, [0] * 50), epsilon=1).coreset()
 
 
 def test_an_unknown_ending_is_refused_before_the_charge(tmp_path, capsys):
@@ -178,8 +167,7 @@ def test_an_unknown_ending_is_refused_before_the_charge(tmp_path, capsys):
         assert main([*ask[:-2], "--output", str(tmp_path / f"plan.{ending}")]) == 0
         assert (tmp_path / f"plan.{ending}").exists()
     assert "EPSG:32719" in capsys.readouterr().err
-    far = [*ask[:-2], "--max-snap", "500m", "--box", "-30.1,-71.4,-29.7,-71.1"]
-    assert main(far) == 2
+    assert main([*ask[:-2], "--max-snap", "500m", "--box", "-30.1,-71.4,-29.7,-71.1"]) == 2
     assert "x and y are swapped" in capsys.readouterr().err
 
 
@@ -200,8 +188,7 @@ def test_plans_of_other_objectives_are_written_too(tmp_path, objective, ending):
     graph.graph["crs"] = "EPSG:4326"
     for name in graph:
         graph.nodes[name].update(x=-71.3 + 0.01 * (name % 4), y=-29.9 + 0.01 * (name // 4))
-    metric = mdp.GraphMetric(graph, weight=None)
-    plan = mdp.solve(metric, objective)
+    plan = mdp.solve(mdp.GraphMetric(graph, weight=None), objective)
     path = plan.save(tmp_path / f"plan{ending}")
     if ending == ".csv":
         lines = path.read_text().splitlines()
@@ -223,8 +210,7 @@ def test_plans_of_other_objectives_are_written_too(tmp_path, objective, ending):
     ids=["long integers", "infinite", "dates of NumPy"],
 )
 def test_ids_that_a_format_has_no_type_for_are_written_as_text(tmp_path, ids, shown):
-    metric = mdp.GraphMetric(nx.Graph([(*ids, {"length": 1.0})]))
-    result = mdp.k_median(metric, k=2)
+    result = mdp.k_median(mdp.GraphMetric(nx.Graph([(*ids, {"length": 1.0})])), k=2)
     reported = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert sorted(map(str, reported["centers"])) == sorted(map(str, shown))
     result.save(tmp_path / "plan.json")

@@ -39,9 +39,8 @@ def test_labels_come_by_id_by_order_and_by_series(town):
     assert listed.names == reported.names
     np.testing.assert_array_equal(listed.label(np.arange(len(town))), every)
     pandas = pytest.importorskip("pandas")
-    series = pandas.Series(
-        [by_id.get(at) for at in town.ids], pandas.Index(town.ids, tupleize_cols=False)
-    )
+    index = pandas.Index(town.ids, tupleize_cols=False)
+    series = pandas.Series([by_id.get(at) for at in town.ids], index)
     np.testing.assert_array_equal(Areas.of(town, series).label(np.arange(len(town))), every)
 
 
@@ -104,9 +103,8 @@ def test_a_record_adds_to_its_own_area_alone_and_as_much_as_a_count(town):
         assert mine[1] == int(distance[i] / measured.reach[area] * 2**BITS)
     query = TotalsQuery(measured, BITS)
     assert query.sensitivity("add-remove", 1) == 2**BITS
-    np.testing.assert_array_equal(
-        query.exact(np.array([3, 3, 40])), amounts[[3, 3, 40]].sum(axis=0)
-    )
+    expected = amounts[[3, 3, 40]].sum(axis=0)
+    np.testing.assert_array_equal(query.exact(np.array([3, 3, 40])), expected)
 
 
 def test_figures_are_those_of_the_records(town):

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -16,9 +15,9 @@ from metricdp.records.engines.bounding import LogSizes
 from metricdp.records.ingestion.encoders import Reading, RowEncoder
 from metricdp.records.ingestion.matching import Anywhere
 from metricdp.running.contributions import NUMBERS, _least, contributors
-from tests import refuses, wrong
+from tests import path_metric, refuses, wrong
 
-PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
+PATH = path_metric(5)
 
 
 def people(sizes):
@@ -35,8 +34,7 @@ def test_users_are_counted_by_powers_of_two():
 
 def test_the_last_number_also_counts_larger_ones():
     users = of_numbers(people([1, 8, 99]), PATH)
-    found = gate._noisy(users, HistogramQuery(LabelParts.of(PATH)), None)
-    assert found.tolist() == [1, 0, 0, 1, 1]
+    assert gate._noisy(users, HistogramQuery(LabelParts.of(PATH)), None).tolist() == [1, 0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("users", [["a", None], ["a", float("nan")], [None]])
@@ -48,8 +46,7 @@ def test_engines_count_a_users_rows_and_keep_what_says_what_went_wrong():
     pd = pytest.importorskip("pandas")
     rule, reading = LogSizes(3), Reading(RowEncoder(("u",), Anywhere()), "u")
     users = ["b", "a", "b", "b", *["c"] * 99]
-    block = pd.DataFrame({"_0": 0, "_user": pd.array(users, "string")})
-    found = rule.rows(block, reading)
+    found = rule.rows(pd.DataFrame({"_0": 0, "_user": pd.array(users, "string")}), reading)
     assert found["_0"].tolist() == [2, 0, 3] and len(found["_user"]) == 3
     lost = pd.DataFrame({"_0": [5, 0, 1], "_user": pd.array([None, "a", None], "string")})
     assert rule.rows(lost, reading) == {"_0": pytest.approx([5, 1]), "_user": [None, None]}
@@ -83,8 +80,7 @@ def test_it_finds_a_quantile_and_holds_the_ledger_to_it(tmp_path, neighboring):
     path = tmp_path / "a.ledger"
     ledger = mdp.Ledger(1, neighboring=neighboring, journal=path)
     found = mdp.contributions(users, epsilon="0.1", quantile="0.8", ledger=ledger)
-    assert found.max_contributions == 8
-    assert abs(found.quantile - 6 / 7) < 0.05
+    assert found.max_contributions == 8 and abs(found.quantile - 6 / 7) < 0.05
     assert found.receipt.epsilon == Fraction(1, 10) and found.receipt.unit == "user"
     assert found.receipt.mechanisms[0].sensitivity == (1 if neighboring == "add-remove" else 2)
     again = mdp.Ledger.open(path)
@@ -102,10 +98,8 @@ def test_users_of_a_file_are_those_of_a_list(tmp_path):
     users = people([1, 2, 5, 9] * 40)
     file = tmp_path / "trips.csv"
     file.write_text("who,where\n" + "".join(f"{user},7\n" for user in users))
-    exact = [
-        gate._noisy(demand, HistogramQuery(LabelParts.of(NUMBERS)), None).tolist()
-        for demand in (contributors(users), contributors(str(file), "who"))
-    ]
+    both, query = (contributors(users), contributors(str(file), "who")), LabelParts.of(NUMBERS)
+    exact = [gate._noisy(demand, HistogramQuery(query), None).tolist() for demand in both]
     assert exact[0] == exact[1]
     refuses("no column 'whose'", lambda: contributors(str(file), "whose"))
     assert mdp.contributions(str(file), "who", epsilon=5, quantile="0.4").max_contributions == 2

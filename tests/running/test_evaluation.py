@@ -3,7 +3,6 @@
 import itertools
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -20,12 +19,12 @@ from metricdp.partitions.service import (
 from metricdp.privacy.queries import answered
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.solvers.estimate import intervals
-from tests import cases, refuses
+from tests import cases, grid_metric, refuses
 
 
 @pytest.fixture(scope="module")
 def town():
-    return mdp.GraphMetric(nx.grid_2d_graph(12, 9), weight=None)
+    return grid_metric(12, 9)
 
 
 def skewed(metric, n, seed=3):
@@ -63,9 +62,8 @@ def test_every_interval_covers_through_the_gate(town, relation, monkeypatch):
     runs, hits = 80, []
     for _ in range(runs):
         ledger = mdp.Ledger(1, neighboring=relation)
-        report = mdp.evaluate(
-            town, demand, centers, epsilon=1, ledger=ledger, within=limits, against=[(0, 0)]
-        )
+        asked = {"ledger": ledger, "within": limits, "against": [(0, 0)]}
+        report = mdp.evaluate(town, demand, centers, epsilon=1, **asked)
         exact = truth(town, records, centers, limits, report.clip)
         hits.append(np.concatenate([np.ravel(holds(getattr(report, n), exact[n])) for n in exact]))
         other = town.nearest([(0, 0)])[1][town.positions(records)].mean()
@@ -156,8 +154,7 @@ def test_users_and_boxes():
 
 
 def test_a_plan_predicts_the_widths(town):
-    records = skewed(town, 3000)
-    demand = mdp.PrivateDemand(town, records)
+    demand = mdp.PrivateDemand(town, skewed(town, 3000))
     centers = [(2, 2), (9, 6)]
     report = mdp.evaluate(town, demand, centers, epsilon=1, within=[2])
     plan = mdp.plan_evaluation(town, centers, records=3000, epsilon=1, within=[2])
@@ -274,17 +271,14 @@ def test_totals_of_many_values_see_few_records_at_a_time(monkeypatch):
 
     places.amounts = amounts
     monkeypatch.setattr("metricdp.arguments.ENTRIES", 6)
-    assert TotalsQuery(places, 3).exact(np.array([[0.5], [1.5], [0.0], [2.0]] * 5)).tolist() == [
-        65,
-        -25,
-    ]
+    found = TotalsQuery(places, 3).exact(np.array([[0.5], [1.5], [0.0], [2.0]] * 5)).tolist()
+    assert found == [65, -25]
     assert sum(seen) == 20 and max(seen) == 3
 
 
 def test_amounts_of_few_bits_are_bounded_as_all_are():
     """The absolute value of -128 in 8 bits is -128, below any bound."""
-    metric = mdp.PrecomputedMetric(1 - np.eye(2))
-    amounts = OneByOne(metric, [[-128, 100], [-128, 0]])
+    amounts = OneByOne(mdp.PrecomputedMetric(1 - np.eye(2)), [[-128, 100], [-128, 0]])
     amounts.amounts = lambda records, of=amounts.amounts: of(records).astype(np.int8)
     assert TotalsQuery(amounts, 7).exact(np.array([0, 1])).tolist() == [-128, 0]
 
@@ -297,19 +291,16 @@ def test_amounts_are_those_of_the_definition(town):
     amounts = ClippedDistances(service, 4.0).amounts(everyone)
     assert (amounts.sum(axis=1) == 2**BITS).all()
     assert np.allclose(amounts[:, 1] / 2**BITS * 4, np.minimum(distance, 4), atol=1e-5)
-    assert (
-        DistanceBands(service, [1.0, 3.0]).encode(everyone) == np.digitize(distance, [1, 3], True)
-    ).all()
+    found = DistanceBands(service, [1.0, 3.0]).encode(everyone)
+    assert (found == np.digitize(distance, [1, 3], True)).all()
     other = DistanceDifferences(service, Service(town, [(5, 5)]))
     expected = distance - naive_distances(town, [(5, 5)])
     assert np.allclose(other.amounts(everyone)[:, 0] * other.reach / 2**BITS, expected, atol=1e-4)
 
 
 def naive_distances(metric, centers):
-    places = metric.ids
-    return np.array(
-        [min(abs(x - a) + abs(y - b) for a, b in centers) for x, y in places], np.float64
-    )
+    away = [min(abs(x - a) + abs(y - b) for a, b in centers) for x, y in metric.ids]
+    return np.array(away, np.float64)
 
 
 def test_noise_in_parts_of_a_share_is_not_rounded_to_whole_users(town):

@@ -6,19 +6,18 @@ import inspect
 import json
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.methods.finite.rounds import FEWEST_PARTS, number_of_parts
-from tests import cases, refuses
+from tests import cases, grid_metric, path_metric, refuses
 from tests.metrics.test_diameter import road_like
 from tests.metrics.test_graph import everything, metric_of
 
 TOWNS = {
-    "graph": lambda: mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None),
+    "graph": lambda: grid_metric(9, 9),
     "zeros": lambda: metric_of(60, [(i, i + 1, i % 4) for i in range(59)]),
     "points": lambda: mdp.EuclideanMetric(
         np.random.default_rng(0).random((80, 3)), ids=[f"p{i}" for i in range(80)]
@@ -40,11 +39,9 @@ def drawn(metric, n_records, seed=0):
 
 def check(result, metric, k, method="partition"):
     assert result.k == k == len(result.centers) and result.method == method
-    assert len(set(result.centers)) == k
-    assert set(result.centers) <= set(metric.ids)
+    assert len(set(result.centers)) == k and set(result.centers) <= set(metric.ids)
     written = json.loads(json.dumps(result.to_dict()))
-    public = {"coordinates", "crs"}
-    assert set(written) - public == {"centers", "k", "method", "receipt"}
+    assert set(written) - {"coordinates", "crs"} == {"centers", "k", "method", "receipt"}
     assert len(written["centers"]) == k
 
 
@@ -79,9 +76,8 @@ def naive_cost(metric, weights, centers, power):
 def test_one_release_answers_every_question_from_one_charge():
     metric = TOWNS["graph"]()
     ledger = mdp.Ledger(1)
-    release = mdp.release(
-        metric, mdp.PrivateDemand(metric, drawn(metric, 500)), epsilon=0.25, ledger=ledger
-    )
+    demand = mdp.PrivateDemand(metric, drawn(metric, 500))
+    release = mdp.release(metric, demand, epsilon=0.25, ledger=ledger)
     charged = ledger.entries
     assert ledger.left == Fraction(3, 4)
     for k in (1, 2, 3, 10, 81):
@@ -114,9 +110,8 @@ def test_weights_are_fixed_not_negative_and_sum_to_about_the_number_of_records()
         assert amounts.sum() == pytest.approx(weights.sum())
         np.testing.assert_array_equal(weights[metric.positions(points)], amounts)
         assert release.partition.universe is metric is release.universe
-        np.testing.assert_allclose(
-            np.bincount(release.partition.labels, weights).sum(), weights.sum()
-        )
+        total = np.bincount(release.partition.labels, weights).sum()
+        np.testing.assert_allclose(total, weights.sum())
 
 
 @pytest.mark.parametrize("n_records", [0, 1, 3, 100_000])
@@ -138,9 +133,8 @@ def test_a_box(seed=7):
     box = mdp.EuclideanSpace([0, 0], [10, 20])
     rng = np.random.default_rng(seed)
     # the last is moved inside
-    points = np.r_[
-        rng.normal([2, 3], 0.2, (4000, 2)), rng.normal([8, 15], 0.2, (4000, 2)), [[99.0, -99.0]]
-    ]
+    towns = [rng.normal(at, 0.2, (4000, 2)) for at in ([2, 3], [8, 15])]
+    points = np.r_[*towns, [[99.0, -99.0]]]
     ledger = mdp.Ledger(1)
     release = mdp.release(box, mdp.PrivateDemand(box, points), epsilon=1, ledger=ledger, seed=seed)
     assert ledger.left == 0
@@ -199,9 +193,8 @@ def test_a_hint_saves_the_count():
 
 
 def test_number_of_parts():
-    assert (
-        number_of_parts(0, 1) == number_of_parts(-50, 1) == number_of_parts(10, 1) == FEWEST_PARTS
-    )
+    for few in (0, -50, 10):
+        assert number_of_parts(few, 1) == FEWEST_PARTS
     parts = [number_of_parts(n, 2.0) for n in (10**2, 10**3, 10**4, 10**5)]
     assert parts == sorted(parts) and parts[-1] > 1000
     assert number_of_parts(10**4, 2.0) == number_of_parts(10**5, 20.0)
@@ -210,9 +203,8 @@ def test_number_of_parts():
 def test_a_method_is_a_name_or_an_object_with_options():
     metric = TOWNS["graph"]()
     demand = mdp.PrivateDemand(metric, [(0, 0)] * 1000)
-    hinted = mdp.k_median(
-        metric, demand, 1, epsilon=1, delta=1e-6, method=mdp.methods.Partition(records_hint=900.0)
-    )
+    method = mdp.methods.Partition(records_hint=900.0)
+    hinted = mdp.k_median(metric, demand, 1, epsilon=1, delta=1e-6, method=method)
     assert [m.query for m in hinted.receipt.mechanisms] != [] and hinted.receipt.delta == 0
     assert all("number of records" not in str(m) for m in hinted.receipt.mechanisms)
     assert mdp.METHODS[0] == "partition" and set(mdp.METHODS) == set(mdp.methods.BY_NAME)
@@ -222,9 +214,8 @@ def test_a_method_is_a_name_or_an_object_with_options():
 def test_a_delta_of_no_use_is_not_charged():
     metric = TOWNS["graph"]()
     ledger = mdp.Ledger(1, 1e-6)
-    mdp.k_median(
-        metric, mdp.PrivateDemand(metric, [(0, 0)] * 9), 1, epsilon=0.5, delta=1e-6, ledger=ledger
-    )
+    demand = mdp.PrivateDemand(metric, [(0, 0)] * 9)
+    mdp.k_median(metric, demand, 1, epsilon=0.5, delta=1e-6, ledger=ledger)
     assert (ledger.spent, ledger.spent_delta) == (0.5, 0)
 
 
@@ -247,7 +238,7 @@ def test_uniform_reads_and_costs_nothing(monkeypatch):
 
 
 def test_the_public_universe():
-    metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d", "e"]), weight=None)
+    metric = path_metric(["a", "b", "c", "d", "e"])
     assert mdp.k_median(metric, k=1).centers == ["c"]
     assert mdp.k_median(metric, k=1).receipt is None
     check(mdp.k_median(metric, k=np.int64(2)), metric, 2, "public")
@@ -264,34 +255,15 @@ def test_one_name_is_one_site():
     table = mdp.CostTable([[1, 5], [8, 2]], sites=["Store_1", "Store_2"], clients=[10, 20])
     assert mdp.k_median(table, k=1, opened="Store_2").centers == ["Store_2"]
     assert mdp.k_median(table, k=1, candidates="Store_2").centers == ["Store_2"]
-    plan = mdp.solve(table, mdp.objectives.KMedian(1), forbidden="Store_1")
-    assert plan.centers == ["Store_2"]
+    assert mdp.solve(table, mdp.objectives.KMedian(1), forbidden="Store_1").centers == ["Store_2"]
 
 
 def test_signatures_say_what_they_take():
     """Of all that is public: a budget, ids and effort are not just anything."""
-    reported = {"epsilon", "epsilons", "delta", "candidates", "opened", "forbidden"}
-    reported |= {
-        "effort",
-        "weights",
-        "loads",
-        "rng",
-        "expected",
-        "crs",
-        "max_snap",
-        "within",
-        "clip",
-    }
-    reported |= {
-        "limit",
-        "limits",
-        "ks",
-        "capacities",
-        "quantile",
-        "against",
-        "target",
-        "scenarios",
-    }
+    reported = set(
+        "epsilon epsilons delta candidates opened forbidden effort weights loads rng expected crs "
+        "max_snap within clip limit limits ks capacities quantile against target scenarios".split()
+    )
     seen = 0
     objectives = {name: getattr(mdp.objectives, name) for name in mdp.objectives.__all__}
     for name, owner in ({name: getattr(mdp, name) for name in mdp.__all__} | objectives).items():
@@ -309,12 +281,11 @@ def test_signatures_say_what_they_take():
 
 def test_a_solution_is_one_line():
     """In a shell: not its receipt with all mechanisms, nor a thousand centers."""
-    metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
+    metric = path_metric(50)
     public = mdp.k_median(metric, k=2)
     expected = f"Solution(2 centers: {public.centers[0]}, {public.centers[1]}; k-median)"
     assert repr(public) == expected
-    demand = mdp.PrivateDemand(metric, [3] * 900)
-    private = mdp.k_median(metric, demand, k=20, epsilon="1/2")
+    private = mdp.k_median(metric, mdp.PrivateDemand(metric, [3] * 900), k=20, epsilon="1/2")
     assert repr(private).startswith("Solution(20 centers: ") and len(repr(private)) < 90
     assert repr(private).endswith(", …; method partition, epsilon 0.5)")
     box = mdp.EuclideanSpace([0, 0], [1, 1])

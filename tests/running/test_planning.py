@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -16,9 +15,9 @@ from metricdp.methods.remarks import percent
 from metricdp.running import made_up
 from metricdp.running.made_up import SHAPES, Shape, searched
 from metricdp.running.planning import AreaCosts, Plan, checked_epsilons, plan
-from tests import each, refuses
+from tests import each, grid_metric, path_metric, refuses
 
-GRID = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
+GRID = grid_metric(9, 9)
 FEW = (Shape("even", 0, 1.0), Shape("spots", 3, 0.1))
 
 
@@ -52,8 +51,7 @@ def test_costs_are_exact_costs_of_made_up_demand():
     """The same public coins draw the same demand; its cost is a sum of distances."""
     reported = plan(GRID, records=60, k=2, epsilons=[1], repeats=1, shapes=FEW[1:], seed=5)
     world = made_up.FiniteWorld(GRID, 2, 1, 5)
-    made = world.draw(FEW[1], 60, np.random.default_rng([5, 0, 0]))
-    ids = [GRID.ids[i] for i in made]
+    ids = [GRID.ids[i] for i in world.draw(FEW[1], 60, np.random.default_rng([5, 0, 0]))]
     cost = sum(min(abs(a - x) + abs(b - y) for x, y in reported.example[0].centers) for a, b in ids)
     assert reported.cost[0, 0, 0] == cost
     blind = world.blind()
@@ -85,16 +83,13 @@ def test_shapes_concentrate_as_their_share_says():
     near = {}
     for share in (0.5, 0.15, 0.05):
         made = [world.draw(Shape("s", 3, share), 4000, rng) for _ in range(5)]
-        near[share] = np.mean(
-            [np.sort(np.bincount(m, minlength=81))[::-1][:12].sum() / 4000 for m in made]
-        )
+        counts = [np.sort(np.bincount(m, minlength=81))[::-1] for m in made]
+        near[share] = np.mean([count[:12].sum() / 4000 for count in counts])
     assert near[0.5] < near[0.15] < near[0.05]
-    even = np.bincount(world.draw(SHAPES[0], 81_000, rng), minlength=81)
-    assert abs(even - 1000).max() < 200
+    assert abs(np.bincount(world.draw(SHAPES[0], 81_000, rng), minlength=81) - 1000).max() < 200
     box = made_up.BoxWorld(mdp.EuclideanSpace([0, 0], [4, 1]), 2, 2, 0)
     assert box.draw(SHAPES[0], 1000, rng).max(axis=0) == pytest.approx([4, 1], rel=0.02)
-    tight = box.draw(Shape("t", 1, 0.001), 500, rng)
-    assert np.ptp(tight, axis=0).max() < 0.6
+    assert np.ptp(box.draw(Shape("t", 1, 0.001), 500, rng), axis=0).max() < 0.6
 
 
 def test_where_no_cost_is_left_figures_stay_finite_or_say_so():
@@ -108,10 +103,8 @@ def test_where_no_cost_is_left_figures_stay_finite_or_say_so():
 
 
 def test_tables_say_what_was_simulated(reported):
-    assert (
-        json.loads(json.dumps(reported.to_dict(), allow_nan=False))["levels"][0]["epsilon_exact"]
-        == "1/50"
-    )
+    again = json.loads(json.dumps(reported.to_dict(), allow_nan=False))
+    assert again["levels"][0]["epsilon_exact"] == "1/50"
     text, html = str(reported), reported._repr_html_()
     for said in (
         "no data",
@@ -124,30 +117,20 @@ def test_tables_say_what_was_simulated(reported):
         assert said in text.lower() or said in text
         assert said in html.lower() or said in html
     assert len(reported.rows()) == 4 and repr(reported).startswith("Plan(800 records, k=4")
-    assert (
-        "<script"
-        not in plan(
-            GRID, records=9, k=1, epsilons=[1], repeats=1, shapes=[Shape("<script>", 0, 1.0)]
-        )._repr_html_()
-    )
+    shapes = [Shape("<script>", 0, 1.0)]
+    made = plan(GRID, records=9, k=1, epsilons=[1], repeats=1, shapes=shapes)
+    assert "<script" not in made._repr_html_()
 
 
 def test_a_box_is_planned_too():
-    reported = plan(
-        mdp.EuclideanSpace([0, 0], [2, 1]),
-        records=600,
-        k=3,
-        epsilons=["0.01", 2],
-        repeats=1,
-        objective="k-means",
-        shapes=FEW,
-    )
+    space = mdp.EuclideanSpace([0, 0], [2, 1])
+    asked = {"epsilons": ["0.01", 2], "repeats": 1, "objective": "k-means", "shapes": FEW}
+    reported = plan(space, records=600, k=3, **asked)
     assert reported.forecast(1).median <= reported.forecast(0).median
     assert reported.rows()[0][-1] == "rms distance"
     points = np.random.default_rng(0).random((50, 2))
     assert searched(points[:2], 3, 1, 0).shape == (3, 2)
-    far = np.vstack([points, points + 9])
-    found = sorted(searched(far, 2, 2, 0)[:, 0])
+    found = sorted(searched(np.vstack([points, points + 9]), 2, 2, 0)[:, 0])
     assert found == pytest.approx([points[:, 0].mean(), points[:, 0].mean() + 9])
 
 
@@ -188,10 +171,8 @@ def test_epsilons_are_exact_and_ascending():
 def test_heavy_points_and_unequal_spots(universe):
     made_of = made_up.FiniteWorld if universe is GRID else made_up.BoxWorld
     world, rng = made_of(universe, 2, 1, 0), np.random.default_rng(0)
-    heavy = [
-        np.unique(world.draw(Shape("h", 3, 0.4, heavy=h), 3000, rng), axis=0, return_counts=True)[1]
-        for h in (0.0, 0.6)
-    ]
+    drawn = [world.draw(Shape("h", 3, 0.4, heavy=h), 3000, rng) for h in (0.0, 0.6)]
+    heavy = [np.unique(points, axis=0, return_counts=True)[1] for points in drawn]
     assert np.sort(heavy[1])[-3:].sum() > 1700 > 2 * np.sort(heavy[0])[-3:].sum()
     for seed in range(20):
         drawn = world.draw(Shape("u", 4, 0.2, True), 500, np.random.default_rng(seed))
@@ -241,15 +222,13 @@ def test_a_limited_time_suffices_for_one_demand_at_least():
 
 def test_the_best_known_are_chosen_from_all_that_was_found():
     """Center by center: no run alone has them."""
-    line = mdp.GraphMetric(nx.path_graph(40), weight=None)
-    world = made_up.FiniteWorld(line, 2, 1, 0)
+    world = made_up.FiniteWorld(path_metric(40), 2, 1, 0)
     made = np.repeat([3, 36], 50)
     halves = [[3, 20], [19, 36]]
     assert all(world.costs(made, one).sum() > 0 for one in halves)
     assert world.costs(made, world.refined(made, halves)).sum() == 0
     box = made_up.BoxWorld(mdp.EuclideanSpace([0], [1]), 1, 2, 0)
-    at = np.array([[0.2], [0.4]])
-    assert box.refined(at, [np.array([[0.9]]), np.array([[0.3]])]) == 0.3
+    assert box.refined(np.array([[0.2], [0.4]]), [np.array([[0.9]]), np.array([[0.3]])]) == 0.3
 
 
 @pytest.mark.extended
@@ -257,7 +236,7 @@ def test_shorter_searches_of_a_plan_cost_little():
     """On a network too large for a table of distances, against ten times the time: less than 5 %
     more (0.5 % is usual); public coins, so nothing here is by chance.
     """
-    large = mdp.GraphMetric(nx.grid_2d_graph(75, 75), weight=None)
+    large = grid_metric(75, 75)
     world = made_up.FiniteWorld(large, 9, 1, 0)
     made = world.draw(SHAPES[1], 4000, np.random.default_rng(3))
     counts = np.bincount(made, minlength=len(large)).astype(float)

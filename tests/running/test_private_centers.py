@@ -54,8 +54,7 @@ def test_the_mean(options):
 
 
 def test_an_outlier_moves_a_mean_by_its_share_of_the_box_and_a_median_hardly():
-    points = np.r_[np.full((4000, 2), 20.0), np.full((400, 2), 90.0)]
-    demand = mdp.PrivateDemand(BOX, points)
+    demand = mdp.PrivateDemand(BOX, np.r_[np.full((4000, 2), 20.0), np.full((400, 2), 90.0)])
     assert np.abs(mdp.private_mean(BOX, demand, epsilon=20).centers - (20 + 70 / 11)).max() < 1
     assert np.abs(mdp.private_median(BOX, demand, epsilon=20).centers - 20).max() < 0.2
 
@@ -65,9 +64,8 @@ def test_lloyd_steps_from_public_centers(power):
     rng = np.random.default_rng(3)
     middle = np.array([[20.0, 20], [80, 30], [50, 80]])
     points = middle[rng.integers(0, 3, 9000)] + rng.normal(0, 1, (9000, 2))
-    found = mdp.private_lloyd(
-        BOX, mdp.PrivateDemand(BOX, points), middle + 6, epsilon=3, power=power
-    ).centers
+    demand = mdp.PrivateDemand(BOX, points)
+    found = mdp.private_lloyd(BOX, demand, middle + 6, epsilon=3, power=power).centers
     assert np.abs(found - middle).max() < 0.5
 
 
@@ -114,9 +112,8 @@ def scripted(asked):
         rng = np.random.default_rng(len(asked))
         histogram = getattr(query, "histogram", query)
         size = histogram.n_parts * (2 if histogram is not query else 1)
-        asked.append(
-            (histogram.parts(net).tolist(), getattr(query, "radii", np.zeros(0)).tolist(), price)
-        )
+        radii = getattr(query, "radii", np.zeros(0)).tolist()
+        asked.append((histogram.parts(net).tolist(), radii, price))
         budget.draw(price)
         mechanism = Mechanism("discrete Laplace", str(query), 1, float(1 / price), price)
         receipt = Receipt.of([mechanism], budget.neighboring, demand.unit)
@@ -188,8 +185,7 @@ def test_a_step_is_the_smoothed_gradient_over_the_curvature():
     points = cloud(500, seed=2)
     center = np.array([[40.0, 60.0]])
     demand = mdp.PrivateDemand(BOX, points)
-    budget = mdp.Ledger(1000).charge(1000)
-    run, cells = runner.Run(demand, budget), VoronoiCells(BOX, center)
+    run, cells = runner.Run(demand, mdp.Ledger(1000).charge(1000)), VoronoiCells(BOX, center)
     found = run.drive(lloyd_step(run.terms, cells, center, Fraction(1), power=1))
     reported = grant_free_distances(points, center)
     radius = reported.quantile(SMOOTHED)
@@ -243,9 +239,8 @@ def test_each_call_has_its_steps_its_power_and_its_start(monkeypatch):
     mdp.private_mean(space, demand, epsilon=1, radius=3, center=[9, 11])
     mdp.private_lloyd(space, demand, [[2.5, 11], [3, 9]], epsilon=1, power=1)
     mdp.private_lloyd(space, demand, [3, 9], epsilon=1, steps=100, radius=2)
-    middle = [[3, 20]]
     assert [(at, power, radius) for at, _, power, radius in seen] == [
-        (middle, 2, None),
+        ([[3, 20]], 2, None),
         ([[4, 11]], 2, 3),
         ([[2.5, 11], [3, 10]], 1, None),
         ([[3, 10]], 2, 2),

@@ -6,7 +6,6 @@ import shutil
 from fractions import Fraction
 from pathlib import Path
 
-import networkx as nx
 import pytest
 
 import metricdp as mdp
@@ -14,9 +13,9 @@ from metricdp.accounting.continual import DayBlock, squared
 from metricdp.audit.patch import patched
 from metricdp.errors import BudgetError, InputError
 from metricdp.running.days import LeastNoise as Schedule
-from tests import refuses
+from tests import path_metric, refuses
 
-PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
+PATH = path_metric(9)
 
 
 def demand(*places):
@@ -51,10 +50,8 @@ def test_a_copy_of_what_was_not_paid_is_not_free(tmp_path):
     def crash(*_, **__):
         raise KeyboardInterrupt
 
-    ledger = mdp.Ledger(2, journal=tmp_path / "study.ledger")
-    begun = {"epsilon": 1, "horizon": 9, "ledger": ledger}
-    cut = patched(mdp.Ledger, "charge_once", crash)
-    with cut, pytest.raises(KeyboardInterrupt):
+    begun = {"epsilon": 1, "horizon": 9, "ledger": mdp.Ledger(2, journal=tmp_path / "study.ledger")}
+    with patched(mdp.Ledger, "charge_once", crash), pytest.raises(KeyboardInterrupt):
         mdp.Stream(PATH, path=tmp_path / "a", **begun)
     shutil.copy(tmp_path / "a", tmp_path / "b")
     one, other = (mdp.Stream.open(tmp_path / name, PATH) for name in "ab")
@@ -68,8 +65,7 @@ def test_a_stream_whose_ledger_is_gone_is_refused(tmp_path):
     mdp.Stream(PATH, epsilon=1, horizon=9, path=path).step(demand(1))
     (tmp_path / "a.stream.ledger").rename(elsewhere)
     refuses("is gone: give ledger=", mdp.Stream.open, path, PATH)
-    stream = mdp.Stream.open(path, PATH, ledger=mdp.Ledger.open(elsewhere))
-    assert stream.step(demand(1)).day == 2
+    assert mdp.Stream.open(path, PATH, ledger=mdp.Ledger.open(elsewhere)).step(demand(1)).day == 2
     assert mdp.Stream.open(path, PATH).days == 2
 
 

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 
-import networkx as nx
 import pytest
 
 import metricdp as mdp
@@ -17,8 +16,9 @@ from metricdp.audit.patch import patched
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
 from metricdp.running import stream, stream_file
+from tests import path_metric
 
-PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
+PATH = path_metric(9)
 MODULES = (stream, stream_file, continual, atomic, ledger, journal)
 STEPS = {module.__file__ for module in MODULES}
 
@@ -110,8 +110,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_process(tmp_path):
     mdp.Stream(PATH, epsilon=1, horizon=9, path=path).step(mdp.PrivateDemand(PATH, [1]), day="a")
     neighbor = tmp_path / ".a.stream.x.abcdefgh.part"  # of another stream, a.stream.x
     neighbor.write_bytes(b"")
-    killed = subprocess.run([sys.executable, "-c", LEFT, str(path)], check=False)
-    assert killed.returncode == -9
+    assert subprocess.run([sys.executable, "-c", LEFT, str(path)], check=False).returncode == -9
     parts = [p for p in tmp_path.iterdir() if p.name.endswith(".part") and p != neighbor]
     assert len(parts) == 1 and parts[0].stat().st_mode & 0o777 == 0o600
     assert mdp.Stream.open(path, PATH).days == 1

@@ -2,15 +2,14 @@
 
 from datetime import UTC, date, datetime
 
-import networkx as nx
 import numpy as np
 import pytest
 
 import metricdp as mdp
 from metricdp.running.stream import _day_name
-from tests import cases, refuses
+from tests import cases, path_metric, refuses
 
-PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
+PATH = path_metric(3)
 
 
 @cases(

@@ -3,13 +3,12 @@
 import json
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 
 import metricdp as mdp
 from metricdp.running.target import LADDER, checked_target, needed
-from tests import cases, refuses
+from tests import cases, grid_metric, refuses
 
 EPSILONS = tuple(Fraction(e) for e in LADDER)
 SIZES = np.array([float(e) for e in EPSILONS])
@@ -50,8 +49,7 @@ def test_the_quantile_is_interpolated_in_logarithms(levels, target, epsilon):
 
 
 def test_uneven_runs_need_more_than_the_best_guess():
-    shares = np.linspace(0.5, 1.5, 15)
-    reported = needed(EPSILONS, 0.03 / SIZES[:, None] * shares, 1.03)
+    reported = needed(EPSILONS, 0.03 / SIZES[:, None] * np.linspace(0.5, 1.5, 15), 1.03)
     assert reported.estimate == 1.5 and reported.epsilon >= reported.estimate
 
 
@@ -62,7 +60,7 @@ def test_what_a_target_may_be():
 
 
 def test_a_plan_tells_the_least_epsilon(capsys, tmp_path):
-    metric = mdp.GraphMetric(nx.grid_2d_graph(6, 6), weight=None)
+    metric = grid_metric(6, 6)
     plain = mdp.plan(metric, records=3000, k=2, epsilons=[1], repeats=1)
     with pytest.raises(mdp.InputError, match="target"):
         plain.epsilon  # noqa: B018
@@ -75,7 +73,7 @@ def test_a_plan_tells_the_least_epsilon(capsys, tmp_path):
 
 
 def test_too_few_made_up_demands_tell_nothing():
-    metric = mdp.GraphMetric(nx.grid_2d_graph(6, 6), weight=None)
+    metric = grid_metric(6, 6)
     reported = mdp.plan(metric, records=100_000, k=2, target="40%", repeats=2, time_limit=1e-6)
     assert 0 < reported.runs < 5
     assert reported.epsilon is None and reported.needed.estimate == 0.05

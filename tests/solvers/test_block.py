@@ -54,9 +54,8 @@ def test_open_facilities_stay_open(dtype, starts):
     rng = np.random.default_rng(3)
     block, weights = rng.integers(0, 50, (11, 14)).astype(dtype), rng.normal(1, 1, 14)
     for opened in ([4], [9, 2], [1, 5, 10]):
-        rows, cost = block_search(
-            block, weights, 3, np.random.default_rng(0), starts=starts, opened=np.array(opened)
-        )
+        rng, fixed = np.random.default_rng(0), np.array(opened)
+        rows, cost = block_search(block, weights, 3, rng, starts=starts, opened=fixed)
         assert rows[: len(opened)].tolist() == sorted(opened) and len(set(rows.tolist())) == 3
         assert cost == pytest.approx(naive.cost(block, weights, rows), rel=1e-6)
         if starts is None:
@@ -113,8 +112,7 @@ def test_recombination_never_hurts_and_often_helps():
         none = np.empty(0, np.int64)
         search = block_module._BlockSearch(block, np.ones(150), 25, none, rng, Deadline())
         alone = search.from_starts(8, None)
-        together = search.recombined(alone, 6)
-        best = [min(one[0] for one in found) for found in (alone, together)]
+        best = [min(one[0] for one in found) for found in (alone, search.recombined(alone, 6))]
         assert best[1] <= best[0]
         better += best[1] < best[0] - 1e-9
     assert better >= 3
@@ -140,13 +138,11 @@ def test_the_elite_is_good_and_diverse():
 
 def test_a_time_limit_returns_the_best_so_far():
     block, weights = problem(11, 90, 110)
-    rows, cost = block_search(
-        block, weights, 8, np.random.default_rng(4), starts=500, deadline=Deadline(0.0)
-    )
+    rng = np.random.default_rng(4)
+    rows, cost = block_search(block, weights, 8, rng, starts=500, deadline=Deadline(0.0))
     assert len(set(rows.tolist())) == 8
     assert cost == pytest.approx(naive.cost(block, weights, rows), rel=1e-6)
     begin = time.process_time()
-    better = block_search(
-        block, weights, 8, np.random.default_rng(4), starts=3000, deadline=Deadline(0.3)
-    )[1]
+    rng = np.random.default_rng(4)
+    better = block_search(block, weights, 8, rng, starts=3000, deadline=Deadline(0.3))[1]
     assert better <= cost and time.process_time() - begin < 20

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -20,7 +20,7 @@ from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
 from metricdp.solvers.stopping import Deadline
 from metricdp.universe.samples import sample_path
-from tests import data, naive
+from tests import data, naive, tries
 from tests.metrics.test_diameter import road_like
 
 
@@ -38,19 +38,16 @@ PMED = data.DATA / "pmed"
 def problems(draw):
     """(block of whole or fractional costs, weights, centers, opened)."""
     m, n = draw(st.integers(1, 8)), draw(st.integers(1, 9))
-    block = draw(arrays(np.int64, (m, n), elements=st.integers(0, 12))) * draw(
-        st.sampled_from([1.0, 0.3])
-    )
-    weights = draw(
-        arrays(np.int64, n, elements=st.integers(draw(st.sampled_from([0, -2])), 4))
-    ).astype(np.float64)
+    elements = st.integers(0, 12)
+    block = draw(arrays(np.int64, (m, n), elements=elements)) * draw(st.sampled_from([1.0, 0.3]))
+    elements = st.integers(draw(st.sampled_from([0, -2])), 4)
+    weights = draw(arrays(np.int64, n, elements=elements)).astype(np.float64)
     centers = draw(st.permutations(range(m)))[: draw(st.integers(1, m))]
     opened = centers[: draw(st.integers(0, len(centers)))]
     return block, weights, np.array(centers), np.array(opened, np.int64)
 
 
-@few
-@given(problems())
+@tries(150, problems(), fixed=True)
 def test_never_above_the_best_of_all_choices(problem):
     block, weights, centers, opened = problem
     choices = naive.itertools.combinations(range(len(block)), len(centers))
@@ -63,16 +60,14 @@ def test_never_above_the_best_of_all_choices(problem):
         assert (found.gap <= 2e-9) == (found.cost <= best * (1 + 2e-9))
 
 
-@few
-@given(problems(), st.data())
+@tries(150, problems(), st.data(), fixed=True)
 def test_the_lagrangian_is_a_bound_for_any_multipliers(problem, data):
     block, weights, centers, opened = problem
     costs = block * np.abs(weights)
     n = costs.shape[1]
     drawn = data.draw(st.lists(st.integers(0, 40), min_size=n, max_size=n))
     multipliers, beyond = np.array(drawn) / 3, np.full(n, np.inf)
-    entries = listed(costs, beyond)
-    ascent = Ascent(entries, beyond, len(centers), np.inf, opened, False, Deadline())
+    ascent = Ascent(listed(costs, beyond), beyond, len(centers), np.inf, opened, False, Deadline())
     value, reduced, chosen = ascent._evaluate(multipliers)
     np.testing.assert_allclose(reduced, np.minimum(costs - multipliers, 0).sum(axis=1), atol=1e-12)
     exact = sum(map(Fraction, multipliers.tolist())) + sum(
@@ -130,20 +125,17 @@ def test_a_graph_is_measured_on_its_own_grid(power):
     assert result.certificate.cost == pytest.approx(float(weights @ distance**power))
     assert result.lower_bound <= result.certificate.cost and result.gap < 0.02
     at, where = metric.positions(result.centers), {"candidates": candidates, "opened": opened}
-    again = certificate(metric, weights, at, power=power, **where)
-    assert again == result.certificate
+    assert certificate(metric, weights, at, power=power, **where) == result.certificate
     assert result.to_dict()["certificate"] == result.certificate.to_dict()
 
 
 @pytest.mark.parametrize("most", [0, 1, 5, 40])
 def test_a_limit_of_branches_leaves_a_valid_bound(most, monkeypatch):
-    rng = np.random.default_rng(most)
-    block, weights = rng.random((14, 20)), np.ones(20)
+    block, weights = np.random.default_rng(most).random((14, 20)), np.ones(20)
     best = naive.best_centers(block, weights, 3)
     monkeypatch.setattr(dual_ascent, "_MOST_NODES", most)
     for centers in (best[0], [0, 1, 2]):
-        found = certify(block, weights, np.array(centers))
-        assert 0.5 * best[1] < found.lower_bound <= best[1]
+        assert 0.5 * best[1] < certify(block, weights, np.array(centers)).lower_bound <= best[1]
 
 
 def test_the_generated_instance_is_proven():

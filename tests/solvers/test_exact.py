@@ -4,7 +4,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
@@ -13,6 +12,7 @@ from metricdp.solvers.bounds import judged_on_block
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.stopping import NEVER, Deadline
+from tests import tries
 
 NONE = np.empty(0, np.int64)
 
@@ -26,8 +26,7 @@ def proven(block, weights, rows, opened=NONE, deadline=NEVER):
     return judged_on_block(block, weights, rows, opened, exact.prove, deadline)
 
 
-@settings(max_examples=30)
-@given(st.integers(0, 10**6), st.booleans())
+@tries(30, st.integers(0, 10**6), st.booleans())
 def test_blocks_against_all_choices_from_bad_rows(seed, whole):
     rng = np.random.default_rng(seed)
     block = rng.integers(1, 40, (9, 14)).astype(float)
@@ -37,8 +36,7 @@ def test_blocks_against_all_choices_from_bad_rows(seed, whole):
     opened = np.arange(int(rng.integers(0, min(k, 2) + 1)))
     rows, proof = proven(block, weights, np.arange(k), opened)
     best = least(block, weights, k, opened)
-    assert proof.cost == pytest.approx(best)
-    assert proof.lower_bound <= best * (1 + 1e-12)
+    assert proof.cost == pytest.approx(best) and proof.lower_bound <= best * (1 + 1e-12)
     assert proof.gap <= 1e-6
     assert weights @ block[rows].min(axis=0) == pytest.approx(best)
     assert np.isin(opened, rows).all()
@@ -47,8 +45,7 @@ def test_blocks_against_all_choices_from_bad_rows(seed, whole):
 @pytest.mark.parametrize("seed", range(8))
 def test_the_program_alone_settles_it(seed, monkeypatch):
     monkeypatch.setattr(exact, "_STEPS", 1 + 5 * seed)
-    rng = np.random.default_rng(seed)
-    block = rng.integers(1, 60, (12, 20)).astype(float)
+    block = np.random.default_rng(seed).integers(1, 60, (12, 20)).astype(float)
     rows, proof = proven(block, np.ones(20), np.arange(4))
     assert proof.gap == 0
     assert proof.cost == least(block, np.ones(20), 4) == block[rows].min(axis=0).sum()
@@ -59,14 +56,12 @@ def test_branches_settle_what_is_too_large_for_a_program(seed, monkeypatch):
     monkeypatch.setattr(level_programs, "MOST_PAIRS", 0)
     monkeypatch.setattr(exact, "_STEPS", 5)
     block = np.random.default_rng(seed).integers(1, 60, (12, 20)).astype(float)
-    proof = proven(block, np.ones(20), np.arange(4))[1]
-    assert proof.lower_bound == least(block, np.ones(20), 4)
+    assert proven(block, np.ones(20), np.arange(4))[1].lower_bound == least(block, np.ones(20), 4)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_pair_of_a_better_solution_is_dropped(seed):
-    rng = np.random.default_rng(seed)
-    block = rng.integers(1, 60, (9, 12)).astype(float)
+    block = np.random.default_rng(seed).integers(1, 60, (9, 12)).astype(float)
     costs = BlockCosts(block, np.ones(12))
     ascent = Ascent.below(costs, np.arange(3), np.empty(0, np.int64), True, NEVER)
     ascent.climb(ascent.best, 20)
@@ -98,15 +93,13 @@ def test_no_time_is_an_honest_interval():
 
 def test_the_front_door():
     points = np.random.default_rng(3).integers(0, 99, (60, 2))
-    matrix = np.abs(points[:, None] - points[None]).sum(axis=2).astype(float)
-    metric = mdp.PrecomputedMetric(matrix)
+    metric = mdp.PrecomputedMetric(np.abs(points[:, None] - points[None]).sum(axis=2).astype(float))
     result = mdp.k_median(metric, k=6, exact=True, effort=0.2, time_limit=60)
     assert result.gap == 0
     assert result.certificate.cost == metric.nearest(result.centers)[1].sum()
     assert mdp.k_means(metric, k=3, exact=True).gap == 0
     with pytest.raises(mdp.InputError, match="certificate is for public demand"):
-        demand = mdp.PrivateDemand(metric, metric.ids)
-        mdp.k_median(metric, demand, k=2, epsilon=1, exact=True)
+        mdp.k_median(metric, mdp.PrivateDemand(metric, metric.ids), k=2, epsilon=1, exact=True)
 
 
 def test_costs_that_are_no_integers_are_proven_by_a_glance(monkeypatch):
@@ -125,8 +118,7 @@ def test_costs_that_are_no_integers_are_proven_by_a_glance(monkeypatch):
 
 
 def test_what_a_bound_proves_is_not_searched_for_again(monkeypatch):
-    points = np.random.default_rng(4).random((40, 2))
-    metric = mdp.EuclideanMetric(points)
+    metric = mdp.EuclideanMetric(np.random.default_rng(4).random((40, 2)))
     best = mdp.k_median(metric, k=4, exact=True, time_limit=60)
     monkeypatch.setattr(exact, "prove", lambda *_: pytest.fail("searched again"))
     quick = mdp.k_median(metric, k=4, exact=True)

@@ -20,8 +20,7 @@ from tests.metrics.test_graph import everything, metric_of
 def world(seed=0, integers=False, n=60):
     metric = metric_of(*naive.random_graph(n, seed, integers=integers))
     rng = np.random.default_rng(seed)
-    weights = rng.normal(1, 1, n) * (rng.random(n) < 0.8)
-    return metric, weights, rng
+    return metric, rng.normal(1, 1, n) * (rng.random(n) < 0.8), rng
 
 
 def swept(search, rng):
@@ -49,8 +48,7 @@ def test_a_sweep_ends_in_a_local_optimum(power, k, integers):
     search = GraphSearch(metric, weights, start, power)
     assert search.cost == pytest.approx(naive.cost(everything(metric), weights, start, power))
     check_optimum(swept(search, rng), metric, weights, power)
-    assert len(set(search.centers.tolist())) == k
-    assert search.tried >= (60 - k)
+    assert len(set(search.centers.tolist())) == k and search.tried >= (60 - k)
 
 
 def test_zero_lengths_and_repeats():
@@ -63,8 +61,7 @@ def test_centers_stand_only_where_allowed():
     metric, weights, rng = world(3)
     allowed = rng.choice(60, 15, replace=False)
     search = swept(GraphSearch(metric, weights, allowed[:4], allowed=allowed), rng)
-    assert search.descend()
-    assert set(search.centers) <= set(allowed)
+    assert search.descend() and set(search.centers) <= set(allowed)
     check_optimum(search, metric, weights, free=allowed)
 
 
@@ -132,9 +129,8 @@ def test_where_candidates_come_from():
     centers = rng.choice(len(metric), 3, replace=False)
     search = GraphSearch(metric, weights, centers)
     graph = metric.graph
-    hops = dijkstra(
-        csr_array((np.ones(len(graph.indices)), graph.indices, graph.indptr)), indices=centers
-    )
+    hop = csr_array((np.ones(len(graph.indices)), graph.indices, graph.indptr))
+    hops = dijkstra(hop, indices=centers)
     for most in (1, 5, 40, 10**4):
         drawn = metric.order[search.near(most, 10**3, rng)]
         size = min(most, len(metric) - 1)
@@ -145,17 +141,14 @@ def test_where_candidates_come_from():
             assert times <= ((hops[:, v] > 0) & (hops[:, v] <= rim)).sum()
         for row, last in zip(hops, rim):
             assert set(np.flatnonzero((row > 0) & (row < last))) <= set(reach)
-    some = metric.order[search.near(40, 5, rng)]
-    assert len(some) == 15
-    counts = Counter(
-        np.concatenate([metric.order[search.near(12, 3, rng)] for _ in range(400)]).tolist()
-    )
+    assert len(metric.order[search.near(40, 5, rng)]) == 15
+    drawn = [metric.order[search.near(12, 3, rng)] for _ in range(400)]
+    counts = Counter(np.concatenate(drawn).tolist())
     assert min(counts.values()) > 50  # 36 vertices, 100 times each if no ball meets another
     probable = metric.order[search.probable(2000, rng)]
     assert not set(probable) & (set(range(100)) | set(centers))  # no demand, or no cost
     drawn = np.bincount(probable, minlength=len(metric))
-    weight = weights * naive.nearest(everything(metric), centers)
-    assert np.corrcoef(drawn, weight)[0, 1] > 0.5
+    assert np.corrcoef(drawn, weights * naive.nearest(everything(metric), centers))[0, 1] > 0.5
     assert len(GraphSearch(metric, np.zeros(len(metric)), centers).probable(5, rng)) == 0
 
 
@@ -166,8 +159,7 @@ def test_descent_ends_where_no_neighbor_is_better(k, power):
     rng, weights = np.random.default_rng(1), np.ones(len(metric))
     search = GraphSearch(metric, weights, rng.choice(len(metric), k, replace=False), power)
     before = search.cost
-    assert search.descend()
-    assert search.cost < before
+    assert search.descend() and search.cost < before
     changes = naive.swap_changes(everything(metric), weights, search.centers.tolist(), power)
     graph = metric.graph
     for center in search.centers:

@@ -23,9 +23,8 @@ def test_lloyd_finds_clusters_and_weighs_points(power):
     assert sorted(nearest_centers(middles, found)[0].tolist()) == [0, 1, 2, 3]
     if power == 2:
         means = points.reshape(4, 50, 2).mean(axis=1)
-        np.testing.assert_allclose(
-            found[np.lexsort(found.T)], means[np.lexsort(means.T)], atol=1e-3
-        )
+        order, expected = np.lexsort(found.T), means[np.lexsort(means.T)]
+        np.testing.assert_allclose(found[order], expected, atol=1e-3)
     repeated = lloyd(points, np.where(np.arange(200) < 50, 1.0, 0.0), 1, power=power)
     assert np.linalg.norm(repeated - middles[0]) < 0.3
     expected = lloyd(points, weights, 4, power=power, seed=5).tolist()
@@ -81,8 +80,7 @@ def test_steps_on_signed_weights_stay_among_the_points():
     for power in (1, 2):
         found = converged(points, weights, points[:5], power=power)
         assert (found >= points.min(axis=0)).all() and (found <= points.max(axis=0)).all()
-    nothing = converged(points, -np.ones(40), points[:5])
-    assert nothing.tolist() == points[:5].tolist()
+    assert converged(points, -np.ones(40), points[:5]).tolist() == points[:5].tolist()
 
 
 def test_more_centers_than_points_of_weight():

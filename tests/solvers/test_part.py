@@ -2,21 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metricdp.solvers import level_programs
 from metricdp.solvers.part import Part
 from metricdp.solvers.stopping import NEVER
+from tests import tries
 from tests.solvers.test_parts import least, listed, towns
 
 
-@settings(max_examples=25)
-@given(st.integers(0, 10**6), st.booleans(), st.integers(0, 30))
+@tries(25, st.integers(0, 10**6), st.booleans(), st.integers(0, 30))
 def test_a_price_bounds_all_numbers_of_centers_at_once(seed, whole, spare):
     block = towns(seed, whole)[:9]
-    entries = listed(block)
-    part = Part(9, entries, np.full(15, np.inf), np.full(15, 40.0), whole)
+    part = Part(9, listed(block), np.full(15, np.inf), np.full(15, 40.0), whole)
     best = np.r_[np.inf, [least(block, q) for q in range(1, 10)]]
     price = seed % 29 + (0.5 if seed % 3 == 0 else 0.0)
     before = part.lower.copy()
@@ -39,8 +37,7 @@ def test_what_a_search_finds_is_kept_with_its_cost():
     part = Part(10, listed(block), np.full(15, np.inf), np.full(15, 40.0), True)
     for q in (0, 3, 5, 10):
         part._local_search(q)
-    assert sorted(part.best_rows) == [3, 5]
-    assert part.best[3] == least(block, 3)
+    assert sorted(part.best_rows) == [3, 5] and part.best[3] == least(block, 3)
     assert part.best[5] == block[part.best_rows[5]].min(axis=0).sum()
     gaps = Part(2, listed(np.eye(2) + 1), np.array([1.5, np.inf]), np.ones(2), False)
     gaps._local_search(1)

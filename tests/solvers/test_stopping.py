@@ -93,8 +93,7 @@ def test_nothing_is_caught_without_a_limit_or_outside_the_main_thread():
 def test_an_interrupted_search_returns_what_it_has():
     metric, weights = mdp.EuclideanMetric(np.random.default_rng(0).random((1200, 2))), np.ones(1200)
     plain = solve(metric, weights, 40, starts=1)  # compiled, and its distances known
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     begin = time.process_time()
     found = solve(metric, weights, 40, starts=5000, time_limit=float("inf"))  # half a minute
     assert time.process_time() - begin < 15
@@ -142,5 +141,4 @@ def test_errors_of_highs_are_raised(monkeypatch):
 
     monkeypatch.setattr("scipy.optimize.milp", fails)
     rules = [programs.Constraint(np.ones((1, 2)), 1.0, 1.0)]
-    with pytest.raises(MemoryError, match="too large"):
-        programs.minimized(np.ones(2), rules, 2, NEVER)
+    refuses("too large", programs.minimized, np.ones(2), rules, 2, NEVER, error=MemoryError)

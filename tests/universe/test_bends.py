@@ -46,8 +46,7 @@ def test_the_largest_component_keeps_its_courses():
     graph = streets(nx.Graph)
     lone = nx.relabel_nodes(streets(nx.Graph), lambda name: f"0{name}")
     lone.remove_node("0c")
-    whole = nx.compose(lone, graph)
-    kept = graph_from(whole, largest_component=True)
+    kept = graph_from(nx.compose(lone, graph), largest_component=True)
     assert kept.ids == NAMES and kept.bends.xy.tolist() == [[1, 1], [3, 1], [3, 3]]
 
 
@@ -87,8 +86,7 @@ def naive_cut(xy, share):
 
 def test_cutting_is_walking():
     rng = np.random.default_rng(5)
-    count = rng.integers(0, 5, 200)
-    offsets = np.r_[0, np.cumsum(count)]
+    offsets = np.r_[0, np.cumsum(rng.integers(0, 5, 200))]
     bends = Bends(offsets, rng.random((offsets[-1], 2)))
     starts, ends = rng.random((2, 200, 2))
     share = np.r_[0.0, 1.0, rng.random(198)]

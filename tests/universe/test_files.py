@@ -240,9 +240,8 @@ def test_parquet_edges_and_nodes(tmp_path):
         pa.table({"u": [10, 20], "v": [20, 30], "length": [1.5, 2.5], "geometry": [b"..", b".."]}),
         tmp_path / "e.parquet",
     )
-    pq.write_table(
-        pa.table({"id": [30, 20, 10], "x": [3.0, 2.0, 1.0], "y": [0, 0, 0]}), tmp_path / "n.parquet"
-    )
+    nodes = {"id": [30, 20, 10], "x": [3.0, 2.0, 1.0], "y": [0, 0, 0]}
+    pq.write_table(pa.table(nodes), tmp_path / "n.parquet")
     graph = read_graph_file(tmp_path / "e.parquet", nodes=tmp_path / "n.parquet")
     assert edges(graph) == {(10, 20): 1.5, (20, 30): 2.5}
     assert graph.coordinates.tolist() == [[1, 0], [2, 0], [3, 0]]
@@ -368,11 +367,8 @@ def test_osmnx_graphml_comes_back_as_osmnx_reads_it(tmp_path):
     for file in (path, zipped):
         got = read_graph_file(file)
         assert got.ids == expected.ids == [10**9, 10**9 + 1, 10**9 + 2]
-        assert (
-            edges(got)
-            == edges(expected)
-            == {(10**9, 10**9 + 1): 101.5, (10**9 + 1, 10**9 + 2): 103.5}
-        )
+        known = {(10**9, 10**9 + 1): 101.5, (10**9 + 1, 10**9 + 2): 103.5}
+        assert edges(got) == edges(expected) == known
         assert got.coordinate_system == "lonlat" and got.coordinates[0].tolist() == [-71.3, -29.9]
 
 

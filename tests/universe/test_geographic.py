@@ -53,8 +53,7 @@ def test_lines_with_ids_are_edges(tmp_path, name):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_lines_without_ids_meet_where_they_end(tmp_path, name):
-    frame = world.edge_frame()[["geometry"]]
-    metric = mdp.read_graph(world.write(frame, tmp_path / name))
+    metric = mdp.read_graph(world.write(world.edge_frame()[["geometry"]], tmp_path / name))
     assert len(metric) == world.SIDE**2
     rows = rows_of(metric)
     assert rows.max() == pytest.approx(10 * world.STEP, abs=2)  # lengths in meters, also of degrees
@@ -170,9 +169,8 @@ def test_a_town_in_twelve_rows_of_many_lines_each_is_the_town(tmp_path, name):
 def test_ids_that_the_lines_contradict_are_refused_with_the_cure(tmp_path):
     """Streets that were cut, with the numbers of whole ones; lines drawn backwards are none."""
     frame = world.edge_frame()
-    turned = frame.set_geometry(
-        frame.geometry.reverse().where(frame.index % 2 == 0, frame.geometry)
-    )
+    even = frame.index % 2 == 0
+    turned = frame.set_geometry(frame.geometry.reverse().where(even, frame.geometry))
     assert len(mdp.read_graph(world.write(turned, tmp_path / "turned.gpkg"))) == world.SIDE**2
     stale = frame.assign(u=np.arange(len(frame)) // 3, v=np.arange(len(frame)) // 5)
     path = world.write(stale, tmp_path / "stale.gpkg")

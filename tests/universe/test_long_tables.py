@@ -18,8 +18,7 @@ def columns(cost="travel_time", ends=("from_id", "to_id")):
 
 def same(table):
     assert np.array_equal(table.costs, MATRIX)
-    assert list(table.sites) == ["A", "B"]
-    assert list(table.ids) == [10, 20, 30]
+    assert list(table.sites) == ["A", "B"] and list(table.ids) == [10, 20, 30]
 
 
 def text(data, separator=","):
@@ -44,8 +43,7 @@ def test_files(tmp_path):
     zipped = tmp_path / "times.tsv.gz"
     zipped.write_bytes(gzip.compress(text(columns(), "\t").encode()))
     same(mdp.CostTable(zipped))
-    turned = mdp.CostTable(plain, sites="to_id", clients="from_id")
-    assert np.array_equal(turned.costs, MATRIX.T)
+    assert np.array_equal(mdp.CostTable(plain, sites="to_id", clients="from_id").costs, MATRIX.T)
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     pandas.DataFrame(columns()).to_parquet(tmp_path / "times.parquet")
@@ -76,8 +74,7 @@ def test_ids_that_are_numbers_are_never_taken_for_costs():
     same_as = mdp.CostTable(unclear.set_index("store"))
     assert list(same_as.sites) == [101, 102] and same_as.costs.shape == (2, 2)
     assert mdp.CostTable(unclear, sites=["a", "b"]).costs.shape == (2, 3)
-    floats = pandas.DataFrame(MATRIX, columns=["x", "y", "z"])
-    assert mdp.CostTable(floats).costs.shape == (2, 3)
+    assert mdp.CostTable(pandas.DataFrame(MATRIX, columns=["x", "y", "z"])).costs.shape == (2, 3)
 
 
 def test_ids_are_kept_in_the_order_given():

@@ -26,9 +26,8 @@ def content(path: Path) -> bytes:
 def read(name):
     entry = INDEX[name]
     nodes = entry.get("nodes_file")
-    return read_graph_file(
-        sample_path(name), nodes=nodes and sample_path(nodes), **entry["options"]
-    )
+    nodes = nodes and sample_path(nodes)
+    return read_graph_file(sample_path(name), nodes=nodes, **entry["options"])
 
 
 @pytest.mark.parametrize("name", sorted(INDEX))
@@ -106,8 +105,7 @@ def test_samples_of_an_installed_wheel_are_found(monkeypatch, tmp_path):
     share.mkdir(parents=True)
     (share / "index.toml").write_text('["a.csv"]\ntitle = "t"\n')
     (share / "a.csv").write_text("u,v\n1,2\n")
-    monkeypatch.setattr(
-        samples, "__file__", str(tmp_path / "lib" / "metricdp" / "universe" / "samples.py")
-    )
+    file = tmp_path / "lib" / "metricdp" / "universe" / "samples.py"
+    monkeypatch.setattr(samples, "__file__", str(file))
     monkeypatch.setattr(samples.sysconfig, "get_path", lambda name, scheme: str(tmp_path))
     assert sample_path("a.csv") == share / "a.csv" and sample_index() == {"a.csv": {"title": "t"}}

@@ -59,8 +59,7 @@ def rows(table):
 )
 def test_what_is_read(tmp_path, content, name, names, expected):
     table = read_table(write(tmp_path, content, name))
-    assert rows(table) == (names, expected)
-    assert len(table) == len(expected)
+    assert rows(table) == (names, expected) and len(table) == len(expected)
     assert table.has_header == (names != ["1", "2"])
 
 
@@ -100,8 +99,7 @@ def test_numbers_survive_exactly(tmp_path_factory, cells, delimiter, header):
 
 
 def test_ids(tmp_path):
-    path = write(tmp_path, "a,b,c,d,e\n12,02139,3.0,x,\n7,10001,4.0,7,q\n")
-    table = read_table(path)
+    table = read_table(write(tmp_path, "a,b,c,d,e\n12,02139,3.0,x,\n7,10001,4.0,7,q\n"))
     assert table.ids("a").tolist() == [12, 7] and table.ids("b") == ["02139", "10001"]
     assert table.ids("c").tolist() == [3, 4] and table.ids("d") == ["x", "7"]
     refuses(r"t.csv, line 2: column 'e' has an empty cell", table.ids, "e", error=GraphFileError)
@@ -134,9 +132,8 @@ def test_find_ignores_case_and_keeps_the_order_asked(tmp_path):
     (b"PAR1 nonsense", "t.parquet", "is not a readable Parquet file"),
 )
 def test_broken_files(tmp_path, content, name, message):
-    with pytest.raises(GraphFileError, match=message) as caught:
-        read_table(write(tmp_path, content, name))
-    assert caught.value.path.endswith(name)
+    caught = refuses(message, read_table, write(tmp_path, content, name), error=GraphFileError)
+    assert caught.path.endswith(name)
 
 
 def test_broken_paths(tmp_path):

@@ -13,7 +13,6 @@ import os
 from fractions import Fraction
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -26,7 +25,7 @@ from metricdp.local.randomizers import KRR
 from metricdp.privacy import HistogramQuery, measure
 from metricdp.privacy.noise import DiscreteLaplace
 from metricdp.privacy.selection import choose
-from tests import refuses
+from tests import path_metric, refuses
 from tests.vectors import make, reference
 
 VECTORS = json.loads(make.FILE.read_text("utf-8"))
@@ -45,8 +44,7 @@ def test_the_reference_reproduces_the_file():
 
 @pytest.mark.parametrize("case", VECTORS["selection"], ids=lambda c: str(len(c["scores"])))
 def test_selection(case, monkeypatch):
-    coins = io.BytesIO(bytes.fromhex(case["coins"]))
-    monkeypatch.setattr(os, "urandom", coins.read)
+    monkeypatch.setattr(os, "urandom", io.BytesIO(bytes.fromhex(case["coins"])).read)
     scores = np.array(case["scores"], np.int64)
     distribution = "exponential mechanism" if case["gumbel"] else "permute-and-flip"
     assert choose([scores], Fraction(case["eta"]), distribution) == case["position"]
@@ -60,7 +58,7 @@ def test_some_selections_needed_further_coins():
 @pytest.mark.parametrize("case", VECTORS["histogram"], ids=lambda c: str(c["n_parts"]))
 def test_histogram(case, monkeypatch):
     n_parts = case["n_parts"]
-    metric = mdp.GraphMetric(nx.path_graph(n_parts), weight=None)
+    metric = path_metric(n_parts)
     demand = mdp.PrivateDemand(metric, case["parts"])
 
     def given(noise, values):
@@ -77,8 +75,7 @@ def test_histogram(case, monkeypatch):
 def test_noise_saturates_as_the_reference_does():
     """Exact answers end at 2^61 on both sides, where the gate saturates them: no noise wraps."""
     noise = DiscreteLaplace(1, Fraction(1))
-    ends = np.array([CAP] * 200 + [-CAP] * 200)
-    noisy = noise(ends)
+    noisy = noise(np.array([CAP] * 200 + [-CAP] * 200))
     assert (noisy[:200] > 0).all() and (noisy[200:] < 0).all()
     for beyond in (CAP + 1, -CAP - 1, reference.MOST, reference.LEAST):
         refuses("stated range", noise, np.array([beyond]), error=AssertionError)
@@ -86,8 +83,7 @@ def test_noise_saturates_as_the_reference_does():
 
 @pytest.mark.parametrize("case", VECTORS["laplace_scale"], ids=lambda c: c["epsilon"])
 def test_scale(case):
-    found = laplace_scale(case["sensitivity"], Fraction(case["epsilon"]))
-    assert found.hex() == case["scale"]
+    assert laplace_scale(case["sensitivity"], Fraction(case["epsilon"])).hex() == case["scale"]
 
 
 @pytest.mark.parametrize("case", VECTORS["ledger"], ids=lambda c: str(c["budget"]))

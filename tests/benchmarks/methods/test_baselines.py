@@ -30,8 +30,7 @@ def test_variates_are_drawn_by_weight_and_distance():
 
 def test_candidates_lie_where_the_records_are(exactly):  # noqa: F811
     points, middle = blobs(1000)
-    demand = PrivateDemand(BOX, points)
-    run = Run(demand, mdp.Ledger(1).charge(1))
+    run = Run(PrivateDemand(BOX, points), mdp.Ledger(1).charge(1))
     found = run.drive(balcan._candidates(balcan.Projection(BOX, 2, 0), 3, 0))
     assert len(np.unique(found, axis=0)) == len(found) <= balcan.MOST
     assert np.linalg.norm(found[:, None] + 5 - middle, axis=2).min(axis=0).max() < 0.6

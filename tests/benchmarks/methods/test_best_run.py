@@ -28,8 +28,7 @@ def test_differences_are_those_of_a_loop_clipped_and_within_the_bound(power):
     assert np.abs(amounts).sum(axis=1).max() <= 2**BITS
     assert np.abs(amounts).max() == most  # the clip was reached
     assert all((some.amounts(rows[i : i + 1]) == amounts[i]).all() for i in range(0, 200, 20))
-    query = TotalsQuery(some, BITS)
-    assert (query.exact(rows) == amounts.sum(axis=0)).all()
+    assert (TotalsQuery(some, BITS).exact(rows) == amounts.sum(axis=0)).all()
 
 
 def test_the_better_centers_are_chosen():

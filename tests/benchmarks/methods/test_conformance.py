@@ -102,5 +102,4 @@ def test_the_same_questions_whoever_is_there(row, unit, relation):
     universe, places = _worlds()[world]
     call = partial(_asked, ask, 2, method, budget)
     verdict = verified(Subject(row, universe, places, call, unit, budget=budget), relation, True)
-    assert not verdict.fault
-    assert verdict.pairs
+    assert not verdict.fault and verdict.pairs

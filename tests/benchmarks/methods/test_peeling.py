@@ -12,11 +12,12 @@ import metricdp as mdp
 from benchmarks.methods import ball_counts, peeling
 from benchmarks.methods.ball_counts import BallScores, lattice, peel
 from benchmarks.methods.grid import Grid
-from benchmarks.methods.peeling import Intervals, Levels, Only, RadiusScores
+from benchmarks.methods.peeling import Intervals, Levels, Only, Peeled, PeeledSums, RadiusScores
 from benchmarks.methods.summed_area import cell_counts, lattice_counts, summed_area
 from metricdp.audit.exact import examine
 from metricdp.audit.runner import REFUTED
 from tests import naive_peeling as naive
+from tests import tries
 from tests.benchmarks.methods.peeling_cases import round_cases
 
 SHAPES = [(7,), (4, 5), (3, 2, 4), (1, 6)]
@@ -45,8 +46,7 @@ def test_counts_of_balls(shape):
     table = summed_area(counted(cells, shape).reshape(shape))
     assert table.flat[-1] == 40
     for radius in (0, 1, 2, 9):
-        middles = lattice(shape, radius)
-        counts = lattice_counts(table, middles, radius)
+        counts = lattice_counts(table, lattice(shape, radius), radius)
         scores = BallScores(shape, radius)
         every = np.array(np.unravel_index(np.arange(math.prod(shape)), shape))
         around = cell_counts(table, list(every), radius)
@@ -74,8 +74,7 @@ VIEWS = [(), (Levels(1, 3),), (Levels(0, 2), Only((0, 1))), (Intervals(2, 1),)]
 PLACES = st.lists(st.integers(0, 19), max_size=25)
 
 
-@settings(max_examples=60)
-@given(PLACES, st.lists(st.integers(0, 19), min_size=1, max_size=3), REMOVALS)
+@tries(60, PLACES, st.lists(st.integers(0, 19), min_size=1, max_size=3), REMOVALS)
 def test_a_unit_more_is_at_most_a_unit_more_after_removals(places, unit, removals):
     grid = grid_of((4, 5))
     left = []
@@ -92,9 +91,8 @@ def test_a_unit_more_is_at_most_a_unit_more_after_removals(places, unit, removal
 @given(PLACES, st.integers(0, 19), st.integers(1, 8), st.integers(0, 20), st.sampled_from(VIEWS))
 def test_scores_move_by_no_more_than_they_say(places, one, target, slack, views):
     shape = (4, 5)
-    before, after = (
-        np.bincount(some, minlength=20).astype(np.int64) for some in (places, [*places, one])
-    )
+    both = (places, [*places, one])
+    before, after = (np.bincount(some, minlength=20).astype(np.int64) for some in both)
     for scores in (
         *(
             RadiusScores(shape, (0, 1, 2, 3), target, slack, average, views)
@@ -115,8 +113,7 @@ def test_levels_by_definition(size):
         assert Levels(1, 4)(scores).tolist() == naive.levels(scores.tolist(), 1, 4)
 
 
-@settings(max_examples=40)
-@given(PLACES, st.integers(1, 8), st.integers(0, 20))
+@tries(40, PLACES, st.integers(1, 8), st.integers(0, 20))
 def test_scores_of_radii_by_definition(places, target, slack):
     """The smaller of how far the radius before misses the target, and how far this one meets it."""
     cells, radii = [tuple(map(int, np.unravel_index(p, (4, 5)))) for p in places], (0, 1, 3)
@@ -126,9 +123,8 @@ def test_scores_of_radii_by_definition(places, target, slack):
     counts = counted(cells, (4, 5))
     for average, most in ((False, largest), (True, naive.averages(cells, radii, target))):
         scores = RadiusScores((4, 5), radii, target, slack, average)
-        expected = [
-            min(target - smaller, n - target + slack) for smaller, n in zip([0, *most], most)
-        ]
+        pairs = zip([0, *most], most)
+        expected = [min(target - smaller, n - target + slack) for smaller, n in pairs]
         assert scores(counts).tolist() == expected
     assert str(scores) == f"radius of a ball with {target} of the records left"
 
@@ -169,3 +165,50 @@ def test_removals_counted_on_the_data_are_caught(monkeypatch):
 
     monkeypatch.setattr(peeling, "peel", peel)
     assert caught("balls after removals, a box, add-remove") > REFUTED
+
+
+# Sums of the records that removals left: slow reference implementations, sensitivities, refusals,
+# and what the gate keeps between questions
+
+
+SHAPE = (4, 5)
+GRID = Grid(mdp.EuclideanSpace([0.0, 0.0], [4.0, 5.0]), SHAPE)
+CELLS = np.array([0, 3, 7, 8, 12, 19])
+OFFSETS = np.array([[4, 0], [0, -4], [2, 3], [-3, 2], [0, 0], [-2, -3]])
+
+
+def at(places):
+    """Middles of cells, as records."""
+    return GRID.centers[np.array(places, np.int64)]
+
+
+def naive_answer(places, removed):
+    """Record by record."""
+    cells = list(np.ndindex(SHAPE))
+    left = Counter(cells[p] for p in places)
+    for cell, number in removed:
+        left = naive.peeled(left, GRID.side, cells[cell], number)
+    moved = [left[cells[c]] * np.array([4, *offset]) for c, offset in zip(CELLS, OFFSETS)]
+    return sum(moved, np.zeros(3, np.int64)).tolist()
+
+
+def query(removed=()):
+    return PeeledSums(Peeled(GRID, tuple(removed)), CELLS, OFFSETS, bits=2)
+
+
+@tries(80, PLACES, REMOVALS)
+def test_sums_record_by_record(places, removed):
+    assert query(removed).exact(at(places)).tolist() == naive_answer(places, removed)
+
+
+@tries(80, PLACES, st.lists(st.integers(0, 19), min_size=1, max_size=3), REMOVALS)
+def test_a_unit_moves_sums_by_no_more_than_they_say(places, unit, removed):
+    asked = query(removed)
+    one, two = (asked.exact(at(some)) for some in (places, places + unit))
+    moved = np.abs(two - one)
+    m = len(unit)
+    assert moved.sum() <= asked.sensitivity("add-remove", m)
+    assert (moved**2).sum() <= asked.squared_sensitivity("add-remove", m)
+    moved = np.abs(two - asked.exact(at([*places, *[(place + 7) % 20 for place in unit]])))
+    assert moved.sum() <= asked.sensitivity("replace-one", m)
+    assert (moved**2).sum() <= asked.squared_sensitivity("replace-one", m)

@@ -35,16 +35,14 @@ def test_rec_concave_finds_good_solutions(size, where):
 def test_published_rounds_find_the_clusters(relation, delta, options):
     points, middle = clusters()
     demand, ledger = mdp.PrivateDemand(PLANE, points), mdp.Ledger(8, 1e-6, neighboring=relation)
-    result = mdp.k_means(
-        PLANE, demand, 4, epsilon=8, delta=delta, ledger=ledger, method=PrintedCoreset(**options)
-    )
+    method = PrintedCoreset(**options)
+    result = mdp.k_means(PLANE, demand, 4, epsilon=8, delta=delta, ledger=ledger, method=method)
     assert all(np.linalg.norm(result.centers - m, axis=1).min() < 0.1 for m in middle)
     points, weights = result.release.coreset()
     assert 0.9 * 20_000 < weights.sum() <= 20_400 and (weights > 0).all()
     assert len(points) <= 10 * 4 * (2 if "chunk" in options else 1)
     assert result.receipt.epsilon <= ledger.spent <= 8 and result.receipt.neighboring == relation
     assert (result.receipt.bound == "zCDP") == bool(delta)
-    exact = relation == "replace-one"
-    assert ("exact" in {m.name for m in result.receipt.mechanisms}) == exact
+    assert ("exact" in {m.name for m in result.receipt.mechanisms}) == (relation == "replace-one")
     spent = ledger.spent
     assert result.release.k_median(2).centers.shape == (2, 2) and ledger.spent == spent

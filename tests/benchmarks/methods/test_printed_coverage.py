@@ -41,8 +41,7 @@ def test_the_universe_of_a_box_is_its_private_candidates(monkeypatch, ask, d):
     assert len(np.unique(points, axis=0)) >= 4
     assert np.array_equal(result.release.universe.points, np.unique(points, axis=0))
     assert (ledger.left, ledger.left_delta) == (0, 0)
-    assert result.receipt.epsilon <= 2
-    assert result.receipt.delta <= Fraction(1, 10**6)
+    assert result.receipt.epsilon <= 2 and result.receipt.delta <= Fraction(1, 10**6)
 
 
 def test_a_share_that_candidates_leave_nothing_for_is_refused_and_costs_nothing():

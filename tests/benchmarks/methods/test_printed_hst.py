@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -10,6 +9,7 @@ import metricdp as mdp
 from benchmarks.methods.printed_hst import PrintedHST, chosen, released
 from metricdp.methods.question import Question
 from metricdp.releases import Receipt
+from tests import grid_metric
 
 PRINTED = PrintedHST()
 
@@ -63,22 +63,20 @@ def test_centers_are_those_of_the_literal_algorithm(seed, power):
     release = released(tree, levels, list(counts.values()), receipt, seed)
     rank = np.random.default_rng([seed, tree.seed]).permutation(30)
     for k in range(1, len(tree.nodes_at(levels[-1])) + 1):
-        question = Question(metric, k, power, None, np.empty(0, np.int64), 0, None)
-        at = chosen(release, question)
+        at = chosen(release, Question(metric, k, power, None, np.empty(0, np.int64), 0, None))
         assert len(set(at.tolist())) == k
         assert sorted(at.tolist()) == literal(tree, levels, counts, k, power, rank)
 
 
 def test_levels_and_shares_are_the_papers_and_add_up_to_epsilon():
-    metric = mdp.GraphMetric(nx.grid_2d_graph(12, 12), weight=None)
+    metric = grid_metric(12, 12)
     demand = mdp.PrivateDemand(metric, list(metric.ids)[:40] * 3)
     tree = mdp.build_hst(metric, 0)
     for relation, factor in (("add-remove", 1), ("replace-one", 2)):
         ledger = mdp.Ledger(1, "1e-6", neighboring=relation)
         method = PrintedHST(tree=tree, levels=3)
-        result = mdp.k_median(
-            metric, demand, 4, epsilon=1, delta="1e-6", ledger=ledger, method=method
-        )
+        paid = {"epsilon": 1, "delta": "1e-6", "ledger": ledger}
+        result = mdp.k_median(metric, demand, 4, method=method, **paid)
         expected = [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
         assert [m.epsilon for m in result.receipt.mechanisms] == expected
         found = [m.scale for m in result.receipt.mechanisms]

@@ -13,9 +13,8 @@ def test_levels_share_the_budget_by_the_true_depth():
     points, _ = blobs(2000)
     depth, ledger = 24, mdp.Ledger(1)
     everything = PrintedQuadtree(depth=depth, threshold=1e-9, records_hint=2000, steps=0)
-    result = mdp.k_median(
-        BOX, mdp.PrivateDemand(BOX, points), 2, epsilon=1, ledger=ledger, method=everything
-    )
+    demand = mdp.PrivateDemand(BOX, points)
+    result = mdp.k_median(BOX, demand, 2, epsilon=1, ledger=ledger, method=everything)
     levels = result.receipt.mechanisms
     assert len(levels) == depth > 2 * np.log2(2000)
     assert {m.epsilon for m in levels} == {Fraction(1, depth)}

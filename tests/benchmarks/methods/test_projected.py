@@ -28,8 +28,7 @@ def test_finds_the_groups(inner, delta):
     points, middle = mixture()
     space = box(30)
     method = Projected(inner=inner)
-    result = mdp.k_means(
-        space, mdp.PrivateDemand(space, points), 4, epsilon=3, delta=delta, method=method
-    )
+    demand = mdp.PrivateDemand(space, points)
+    result = mdp.k_means(space, demand, 4, epsilon=3, delta=delta, method=method)
     assert cost(points, result.centers) < 1.2 * cost(points, middle)
     assert result.centers.shape == (4, 30) and result.method == "projected"

@@ -46,8 +46,7 @@ def test_rings_are_what_they_say():
     centers, points = rng.uniform(0, 100, (3, 2)), rng.uniform(0, 100, (400, 2))
     outer = BOX.diameter_bound() * RATIO ** np.arange(N_SHELLS)
     one = Shells(WholeBox(BOX), centers[:1], N_SHELLS, RATIO)
-    kept = np.arange(N_SHELLS) == 4
-    parts = Rings(BOX, one, kept, 1.0, 0).encode(points)
+    parts = Rings(BOX, one, np.arange(N_SHELLS) == 4, 1.0, 0).encode(points)
     away = np.linalg.norm(points - centers[0], axis=1)
     assert (parts == np.where((away <= outer[4]) & (away > outer[5]), 0, 1)).all()
     every = Rings(BOX, one, np.ones(N_SHELLS, bool), 0.3, 7)

@@ -31,8 +31,7 @@ def test_boxes_cell_by_cell(shape, keys, monkeypatch):
 
 
 def test_offsets_are_integers_within_the_ball():
-    coins = np.random.default_rng(1)
-    points, center = coins.normal(size=(2000, 4)), np.full(4, 0.2)
+    points, center = np.random.default_rng(1).normal(size=(2000, 4)), np.full(4, 0.2)
     for bits, radius in ((1, 1.0), (12, 0.7), (20, 30.0)):
         steps = offsets(points, center, radius, bits)
         assert steps.dtype == np.int64 and ((steps**2).sum(axis=1) <= 4**bits).all()

@@ -6,17 +6,15 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
 from benchmarks.methods.hst_subtrees import hst_init
 from benchmarks.methods.tree_dp import solve_on_tree
-from tests import naive
+from tests import naive, tries
 from tests.methods.finite.test_hst import grid as grid
 from tests.methods.finite.test_hst import records as records
 
-few = settings(max_examples=30, derandomize=True)
 pieces = st.integers(0, 10**6)
 small_sets = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=8)
 
@@ -44,8 +42,7 @@ def check_centers(found, k, opened, places):
     assert set(found[: len(opened)]) == set(opened) and set(found) <= set(places)
 
 
-@few
-@given(small_sets, pieces)
+@tries(30, small_sets, pieces, fixed=True)
 def test_the_optimum_on_the_tree_is_that_of_all_choices(points, seed):
     tree, weights, k, power, candidates, opened, places = problem(points, seed)
     found = solve_on_tree(tree, weights, k, power=power, candidates=candidates, opened=opened)
@@ -59,15 +56,13 @@ def test_the_optimum_on_the_tree_is_that_of_all_choices(points, seed):
     assert naive.cost(distances, weights, found.centers, power) == expected
 
 
-@few
-@given(small_sets, pieces)
+@tries(30, small_sets, pieces, fixed=True)
 def test_initial_centers_are_those_of_the_printed_algorithm(points, seed):
     rng = np.random.default_rng(seed)
     tree = mdp.build_hst(mdp.EuclideanMetric(np.array(points, float)), int(rng.integers(100)))
     weights = rng.normal(size=tree.n_points)  # ties would be broken differently
     labels = np.column_stack([tree.labels_at(i) for i in range(tree.n_levels)])
-    n_leaves = len(tree.nodes_at(tree.n_levels - 1))
-    for k in range(1, n_leaves + 1):
+    for k in range(1, len(tree.nodes_at(tree.n_levels - 1)) + 1):
         for power in (1, 2):
             found = hst_init(tree, tree.sums(weights), k, power=power)
             expected = naive.hst_start(labels, weights, k, power)

@@ -10,7 +10,6 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.audit.worlds import Labels, UnitCells, demands, neighbors
-from metricdp.errors import InputError
 from metricdp.methods.asking import Terms
 from metricdp.methods.baselines import lsh
 from metricdp.methods.baselines.lloyd import count_share
@@ -54,16 +53,14 @@ def test_much_data_is_clustered(name, most, d):
 def test_points_of_many_dimensions_are_not_searched_in_halves():
     space = box(64)
     demand = PrivateDemand(space, np.ones((500, 64)))
-    found = mdp.k_means(space, demand, 2, epsilon=5, method="lsh")
-    assert found.centers.shape == (2, 64)
+    assert mdp.k_means(space, demand, 2, epsilon=5, method="lsh").centers.shape == (2, 64)
 
 
 def test_a_coreset_answers_further_questions_for_free():
     points = blobs(20_000)[0]
     ledger = mdp.Ledger(5)
-    release = mdp.k_means(
-        BOX, PrivateDemand(BOX, points), 3, epsilon=5, ledger=ledger, method="lsh"
-    ).release
+    demand = PrivateDemand(BOX, points)
+    release = mdp.k_means(BOX, demand, 3, epsilon=5, ledger=ledger, method="lsh").release
     assert release.k_median(7).centers.shape == (7, 2) and release.k_means(3).method == "lsh"
     held, weights = release.coreset()
     assert len(held) == len(weights) > 3 and (weights > 0).all()
@@ -73,12 +70,10 @@ def test_a_coreset_answers_further_questions_for_free():
 @pytest.mark.parametrize("power", [1, 2])
 def test_lloyd_without_noise_is_lloyd(exactly, power):
     points, _ = blobs(500)
-    ask = (mdp.k_median, mdp.k_means)[power - 1]
-    found = ask(
+    found = (mdp.k_median, mdp.k_means)[power - 1](
         BOX, PrivateDemand(BOX, points), 4, epsilon=1, method=M.Lloyd(steps=5), seed=3
     ).centers
-    coins = np.random.default_rng([3, 5]).random((4, 2))
-    centers = BOX.lower + coins * (BOX.upper - BOX.lower)
+    centers = BOX.lower + np.random.default_rng([3, 5]).random((4, 2)) * (BOX.upper - BOX.lower)
     for step in range(5):
         label = np.linalg.norm(points[:, None] - centers, axis=2).argmin(axis=1)
         moved_to = centers.copy()
@@ -109,18 +104,14 @@ def test_a_hash_is_of_the_point_alone():
     alone = np.concatenate([hashed.bits(point[None]) for point in points])
     assert np.array_equal(hashed.bits(points), alone)
     assert np.array_equal(hashed.bits(points, 5), alone[:, :5])
-    share = np.array(
-        [hashed.bits(p[None]) == hashed.bits(q[None]) for p, q in zip(points[:200], points[200:])]
-    ).mean()
-    angle = np.arccos(
-        [p @ q / np.linalg.norm(p) / np.linalg.norm(q) for p, q in zip(points[:200], points[200:])]
-    )
+    pairs = [*zip(points[:200], points[200:])]
+    share = np.array([hashed.bits(p[None]) == hashed.bits(q[None]) for p, q in pairs]).mean()
+    angle = np.arccos([p @ q / np.linalg.norm(p) / np.linalg.norm(q) for p, q in pairs])
     assert share == pytest.approx(1 - angle.mean() / np.pi, abs=0.05)  # Charikar's distribution
 
 
 def test_a_prefix_tree_has_the_parts_of_its_prefixes():
-    rng = np.random.default_rng(1)
-    points, hashed = rng.uniform(0, 10, (300, 2)), SimHash(BOX, 4, 2)
+    points, hashed = np.random.default_rng(1).uniform(0, 10, (300, 2)), SimHash(BOX, 4, 2)
     cells = HashCells.whole(hashed)
     for _ in range(3):
         cells = cells.split(cells.leaves[:2])
@@ -142,15 +133,13 @@ def test_a_prefix_tree_has_the_parts_of_its_prefixes():
 
 def test_lsh_without_noise_is_the_means_of_the_nodes(exactly):
     points, _ = blobs(4000)
-    release = mdp.k_means(
-        BOX, PrivateDemand(BOX, points), 3, epsilon=1, method="lsh", seed=1
-    ).release
+    demand = PrivateDemand(BOX, points)
+    release = mdp.k_means(BOX, demand, 3, epsilon=1, method="lsh", seed=1).release
     part = release.partition.encode(points)
     counts = np.bincount(part, minlength=release.partition.n_parts)
     share = lsh.LEVELS_SHARE * (1 - lsh.COUNTS_SHARE)
     noise = Terms(Cost.of(1), "add-remove").deviation_of_sums(BOX, share)
-    fewest = min(lsh.LOW_NOISE * np.sqrt(2) * noise, 4000 / 6)
-    kept = np.flatnonzero(counts >= fewest)
+    kept = np.flatnonzero(counts >= min(lsh.LOW_NOISE * np.sqrt(2) * noise, 4000 / 6))
     assert len(kept) > 1 and release.weights.tolist() == counts[kept].tolist()
     expected = pytest.approx(np.array([points[part == j].mean(axis=0) for j in kept]), abs=0.01)
     assert release.universe.points == expected
@@ -182,9 +171,8 @@ def test_moving_keeps_neighbors_neighbors():
     images = [tuple(sorted(tuple(sorted(image[p] for p in user)) for user in one)) for one in some]
     for one, there in zip(some, images):
         users = [i for i, user in enumerate(one) for _ in user]
-        demand = PrivateDemand(
-            space, [places[p] for user in one for p in user], user=users, max_contributions=2
-        )
+        records = [places[p] for user in one for p in user]
+        demand = PrivateDemand(space, records, user=users, max_contributions=2)
         found = sorted(_vault._open(moved(demand, cells, metric)))
         assert found == sorted(p for user in there for p in user)
     for i, one in enumerate(some):
@@ -210,8 +198,7 @@ def test_moved_parts_are_paid_from_their_own_budget_slice():
     (part, budget), _ = split(PrivateDemand(BOX, points), halves, 1, mdp.Ledger(1))
     there = moved(part, halves, metric)
     finest = HistogramQuery(Labels(metric, (0, 1), 2))
-    with pytest.raises(InputError, match="budget slices that split returned"):
-        measure(there, finest, 1, mdp.Ledger(1).charge(1))
+    refuses("budget slices that split returned", measure, there, finest, 1, mdp.Ledger(1).charge(1))
     assert len(measure(there, finest, 1, budget).values) == 2
 
 

@@ -106,11 +106,8 @@ def test_the_default_coreset_holds_lone_records_too():
 
     for centers in (middle, middle + 0.05):
         true = ((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()
-        reported = [
-            ((whole.universe.points[:, None] - centers) ** 2).sum(axis=2).min(axis=1)
-            @ whole.weights
-            for whole in wholes
-        ]
+        away = [((one.universe.points[:, None] - centers) ** 2).sum(axis=2) for one in wholes]
+        reported = [square.min(axis=1) @ one.weights for square, one in zip(away, wholes)]
         # 100 runs: .07 (sd .07) and .04 (.04) less than the truth
         assert abs(np.mean(reported) / true - 1) < 0.25
     whole = wholes[0]
@@ -122,17 +119,15 @@ def town(**attributes):
     graph = nx.relabel_nodes(graph, {node: f"{node[0]}-{node[1]}" for node in graph})
     if attributes:
         graph.graph["crs"] = "EPSG:4326"
-        nx.set_node_attributes(
-            graph, {node: {"x": float(node[0]), "y": float(node[2])} for node in graph}
-        )
+        places = {node: {"x": float(node[0]), "y": float(node[2])} for node in graph}
+        nx.set_node_attributes(graph, places)
     return mdp.GraphMetric(graph, weight=None)
 
 
 def test_coresets_of_a_graph_are_saved(tmp_path):
     metric = town(located=True)
-    release = mdp.release(
-        metric, mdp.PrivateDemand(metric, ["0-0"] * 300 + ["3-3"] * 200), epsilon=1
-    )
+    demand = mdp.PrivateDemand(metric, ["0-0"] * 300 + ["3-3"] * 200)
+    release = mdp.release(metric, demand, epsilon=1)
     coreset = release.coreset()
     ids, weights = coreset
     assert set(ids) <= set(metric.ids)
@@ -189,8 +184,7 @@ def test_the_coreset_of_people_of_one_unit_each_weighs_as_many_as_they_are():
     """Cells that stand out were divided twice by a unit's weight units."""
     points = np.repeat([[0.2, 0.2], [0.8, 0.7]], 2000, axis=0)
     space = mdp.EuclideanSpace([0, 0], [1, 1])
-    user = np.repeat(np.arange(2000), 2)
-    demand = mdp.PrivateDemand(space, points, user=user, weighting="share")
+    demand = mdp.PrivateDemand(space, points, user=np.repeat(np.arange(2000), 2), weighting="share")
     release = mdp.k_means(space, demand, k=2, epsilon=4, method="coreset").release
     assert release.receipt.grains > 1
     assert release.weights.sum() == pytest.approx(2000, rel=0.1)

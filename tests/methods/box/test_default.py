@@ -21,9 +21,8 @@ def scene(d, n=20_000, k=4, seed=0, spread=0.04):
     lower, upper = -np.ones(d), 1 + np.arange(d, dtype=float)
     middles = np.array([lower + (upper - lower) * (i + 0.5) / k for i in range(k)])
     middles[:, 1:] = middles[rng.permutation(k), 1:]
-    points = middles[rng.choice(k, n, p=np.arange(1, k + 1) / (k * (k + 1) / 2))] + rng.normal(
-        0, spread, (n, d)
-    )
+    p = np.arange(1, k + 1) / (k * (k + 1) / 2)
+    points = middles[rng.choice(k, n, p=p)] + rng.normal(0, spread, (n, d))
     space = mdp.EuclideanSpace(lower, upper)
     return space, space.clip(points), middles
 
@@ -77,9 +76,8 @@ def test_small_clusters_beside_tight_large_ones():
     rng = np.random.default_rng(3)
     middles = np.array([[18, 38], [21, 35], [15, 35], [49, 35], [44, 30], [54, 40]]) / 100
     sizes = [4000] * 3 + [200] * 3
-    points = np.concatenate(
-        [rng.normal(c, 0.003 if n > 999 else 0.01, (n, 2)) for c, n in zip(middles, sizes)]
-    )
+    kinds = [(c, 0.003 if n > 999 else 0.01, n) for c, n in zip(middles, sizes)]
+    points = np.concatenate([rng.normal(c, spread, (n, 2)) for c, spread, n in kinds])
     space = mdp.EuclideanSpace([0, 0], [1, 1])
     demand = mdp.PrivateDemand(space, points)
     found = [mdp.k_means(space, demand, 6, epsilon=1).centers for _ in range(7)]
@@ -131,8 +129,7 @@ def test_few_records_are_counted_in_halves(epsilon):
 
 def test_a_flat_box_and_records_at_one_place():
     space = mdp.EuclideanSpace([0, 0, 0], [1, 1e-6, 1e6])
-    demand = mdp.PrivateDemand(space, [[0.2, 0, 3e5]] * 5000)
-    found = mdp.k_means(space, demand, 2, epsilon=1)
+    found = mdp.k_means(space, mdp.PrivateDemand(space, [[0.2, 0, 3e5]] * 5000), 2, epsilon=1)
     assert np.abs(found.centers[:, 2] - 3e5).min() < 1e4
     sides = found.release.partition.sides[found.release.partition.leaves]
     assert (sides[:, 1] == 1e-6).all() and sides[:, 2].min() < 1e4

@@ -49,9 +49,8 @@ def test_anisotropic_records():
     space = mdp.EuclideanSpace([-1.0] * 8, [1.0] * 8)
     spread = np.array([0.3, 0.2, 0.1, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3])
     middles = rng.normal(size=(6, 8)) * spread
-    points = space.clip(
-        middles[rng.integers(0, 6, 30_000)] + rng.normal(size=(30_000, 8)) * spread / 10
-    )
+    near = rng.normal(size=(30_000, 8)) * spread / 10
+    points = space.clip(middles[rng.integers(0, 6, 30_000)] + near)
     found = mdp.k_means(space, PrivateDemand(space, points), 6, epsilon=1, delta=DELTA)
     assert found.release.design.shares == ELLIPSOID
     lengths = np.linalg.norm(found.release.subspace.ellipsoid, axis=1)

@@ -98,10 +98,8 @@ def test_what_is_paid(delta, m, neighboring, monkeypatch):
         along,
     }
     if delta:
-        assert (
-            sum(mechanism.rho or 0 for mechanism in receipt.mechanisms)
-            == mdp.Ledger(1, DELTA).charge(Cost.zcdp("1/2", DELTA)).rho
-        )
+        paid = sum(mechanism.rho or 0 for mechanism in receipt.mechanisms)
+        assert paid == mdp.Ledger(1, DELTA).charge(Cost.zcdp("1/2", DELTA)).rho
     else:
         assert sum(mechanism.epsilon for mechanism in receipt.mechanisms) == Fraction(1, 2)
     assert found.release.receipt.epsilon < receipt.epsilon

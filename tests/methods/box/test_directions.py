@@ -34,9 +34,8 @@ def thin_scene(n=3000, d=60, k=4, seed=0):
     """Clusters in a plane of R^d, noise in all of it; far from the middle of the box."""
     rng = np.random.default_rng(seed)
     plane = np.linalg.qr(rng.normal(size=(d, 2)))[0].T
-    middles = (
-        3 + 12 * np.array([[np.cos(a), np.sin(a)] for a in np.arange(k) * 2 * np.pi / k]) @ plane
-    )
+    angles = np.arange(k) * 2 * np.pi / k
+    middles = 3 + 12 * np.array([[np.cos(a), np.sin(a)] for a in angles]) @ plane
     space = mdp.EuclideanSpace([-20.0] * d, [20.0] * d)
     return space, space.clip(middles[rng.integers(0, k, n)] + rng.normal(0, 0.5, (n, d))), plane
 
@@ -110,8 +109,7 @@ def test_directions_of_a_plane_are_found():
     distances = run.drive(measured_together(Image(space), middle[None], SUBSPACE.mean_shells))
     mean = Mean(middle, distances)
     frame = run.drive(private_subspace(Image(space), 4, SUBSPACE, mean, 20_000, rng))
-    held = np.linalg.norm(frame.axes[:2] @ plane.T)
-    assert held > 0.98 * 2**0.5  # both, of at most √2
+    assert np.linalg.norm(frame.axes[:2] @ plane.T) > 0.98 * 2**0.5  # both, of at most √2
     assert np.abs(np.diag(frame.ellipsoid)[:2] / (12 / 2**0.5 * 6**0.5) - 1).max() < 0.35
     expected = ["histogram", "4", "4"]
     assert [mechanism.query.split()[0] for mechanism in run.receipt.mechanisms] == expected

@@ -46,14 +46,11 @@ def test_a_hash_looks_at_nothing_but_the_record_and_public_coins():
     points = inside(np.random.default_rng(0).random((200, 3)))
     codes = one.encode(points)
     assert (codes == other.encode(points)).all()
-    assert (codes[::-1] == one.encode(points[::-1])).all()
-    assert codes.min() >= 0
-    assert codes.max() < one.n_parts
-    assert len(set(codes.tolist())) > 10
+    assert (codes[::-1] == one.encode(points[::-1])).all() and codes.min() >= 0
+    assert codes.max() < one.n_parts and len(set(codes.tolist())) > 10
     assert codes.tolist() == [int(one.encode(point[None])[0]) for point in points]
     assert (codes != HashBuckets(BOX, 0.4, 8).encode(points)).any()
-    near = points + 1e-6
-    assert (codes == one.encode(near)).mean() > 0.95
+    assert (codes == one.encode(points + 1e-6)).mean() > 0.95
 
 
 def mixture(n, d, seed):
@@ -69,15 +66,13 @@ def test_candidates_stand_near_the_clusters(delta):
     """
     box = mdp.EuclideanSpace([-1] * 4, [1] * 4)
     centers, points = mixture(40_000, 4, 1)
-    ledger = mdp.Ledger(2, 1e-6)
-    budget = ledger.charge(Cost.zcdp(2, "1e-6") if delta else 2)
+    budget = mdp.Ledger(2, 1e-6).charge(Cost.zcdp(2, "1e-6") if delta else 2)
     run = Run(PrivateDemand(box, points), budget)
     found, radii = run.drive(private_candidates(run.terms, box, 0))
     assert radii == sorted(radii, reverse=True)
     assert run.receipt.epsilon <= Fraction(2) + Fraction(1, 10**20)
     assert (np.abs(found) <= 1).all()
-    gaps = np.linalg.norm(found[:, None] - centers, axis=2).min(axis=0)
-    assert gaps.max() < 0.3
+    assert np.linalg.norm(found[:, None] - centers, axis=2).min(axis=0).max() < 0.3
 
 
 @pytest.mark.parametrize("ask", [mdp.k_median, mdp.k_means])
@@ -89,13 +84,11 @@ def test_centers_beyond_two_dimensions(ask):
     result = ask(box, demand, 4, epsilon=2, delta=1e-6, ledger=ledger, method="max-coverage")
     assert result.centers.shape == (4, 5)
     assert ledger.left == 0
-    assert result.receipt.epsilon <= 2
-    assert result.receipt.delta <= Fraction(1, 10**6)
+    assert result.receipt.epsilon <= 2 and result.receipt.delta <= Fraction(1, 10**6)
     assert np.linalg.norm(result.centers[:, None] - centers, axis=2).min(axis=0).max() < 0.4
     assert len(result.release.coreset().points) == len(result.release.coreset().weights)
     back = pickle.loads(pickle.dumps(result))
-    assert (back.centers == result.centers).all()
-    assert back.receipt == result.receipt
+    assert (back.centers == result.centers).all() and back.receipt == result.receipt
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -106,8 +99,9 @@ def test_few_records_many_centers_and_users(relation, delta):
     for demand in (PrivateDemand(box, []), PrivateDemand(box, np.zeros((3, 3)), **users)):
         for k in (1, 100):
             ledger = mdp.Ledger(1, 1e-6, neighboring=relation)
+            method = MaxCoverage(picks=2)
             result = mdp.k_means(
-                box, demand, k, epsilon=1, delta=delta, ledger=ledger, method=MaxCoverage(picks=2)
+                box, demand, k, epsilon=1, delta=delta, ledger=ledger, method=method
             )
             assert result.centers.shape == (k, 3)
             assert (np.abs(result.centers) <= 1).all()

@@ -48,10 +48,8 @@ def test_more_centers_than_cells():
 
 
 def test_empty_regions_hold_nothing():
-    points = np.full((5000, 2), 2.0)
-    release = mdp.k_median(
-        BOX, mdp.PrivateDemand(BOX, points), 1, epsilon=1, method="quadtree"
-    ).release
+    demand = mdp.PrivateDemand(BOX, np.full((5000, 2), 2.0))
+    release = mdp.k_median(BOX, demand, 1, epsilon=1, method="quadtree").release
     far = np.linalg.norm(release.universe.points - 2, axis=1) > 4
     assert np.abs(release.weights[far]).sum() < 100
     assert release.weights.sum() == pytest.approx(5000, rel=0.05)
@@ -70,9 +68,8 @@ def test_counts_are_averaged_by_precision():
     cells = ShiftedQuadtree(BOX).root_cell().split([0])
     counts = CellCounts(np.array([10.0]), np.array([4.0]))
     mechanism = SimpleNamespace(name="discrete Gaussian", scale=2.0)
-    release = SimpleNamespace(
-        values=np.array([20, 6]), receipt=SimpleNamespace(mechanisms=[mechanism])
-    )
+    values = np.array([20, 6])
+    release = SimpleNamespace(values=values, receipt=SimpleNamespace(mechanisms=[mechanism]))
     both = counts.with_values(cells, np.array([0, 2]), release)
     assert both.measured.tolist() == [15, 0, 6] and both.variance.tolist() == [2, np.inf, 4]
     again = both.with_values(cells, np.array([1, 2]), release)

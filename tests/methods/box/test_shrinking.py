@@ -31,9 +31,8 @@ def test_noise_seldom_exceeds_the_threshold_and_the_less_the_more_records_there_
     places = 100.0 * np.arange(400.0)[:, None]
     loud = np.full(400, 2**0.5)  # of one unit of noise
     sure = significance(records, 1.0)
-    reported = [
-        above_noise(places, rng.laplace(0, 1, 400), loud, 1.0, sure).sum() for _ in range(300)
-    ]
+    draws = [rng.laplace(0, 1, 400) for _ in range(300)]
+    reported = [above_noise(places, draw, loud, 1.0, sure).sum() for draw in draws]
     # at most e^-L / 2 for a cell alone; its neighbors add about as much each
     assert sure >= LEAST and np.count_nonzero(reported) < 400 * 300 * 9 * np.exp(-sure)
 
@@ -42,10 +41,8 @@ def test_clusters_of_few_units_of_noise_may_stand_out_more_easily():
     assert significance(750, 1.0) == significance(750, 1.0, k=20) == significance(1500, 2.0) > 7
     assert significance(750, 1.0, k=50) == 5
     assert significance(300, 1.0) == LEAST and significance(1e9, 1.0) == MOST
-    assert (
-        significance(100, 1.0) == significance(100, 1.0, k=5) == 2
-        and significance(100, 1.0, k=20) < 2
-    )
+    assert significance(100, 1.0) == significance(100, 1.0, k=5) == 2
+    assert significance(100, 1.0, k=20) < 2
 
 
 def row(m):
@@ -88,8 +85,7 @@ def test_sparse_demand_that_is_seen_only_in_all_cells_together_stays():
     rounds = [Counts(np.arange(64), mean, np.full(64, 1.0))]  # two deviations of noise or less each
     kept = shrinkage_factors(tree, Estimate(mean, {}, tree, rounds), 1.0)
     assert kept[0] == 1 and (kept[4:] > 0.5).all()
-    rng = np.random.default_rng(5)
-    noise = mean + rng.laplace(-2.0, 1.0, 64)
+    noise = mean + np.random.default_rng(5).laplace(-2.0, 1.0, 64)
     noise[0] = 1000.0
     rounds = [Counts(np.arange(64), noise, np.full(64, 1.0))]
     assert (shrinkage_factors(tree, Estimate(mean, {}, tree, rounds), 1.0)[8:] < 0.2).all()

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
@@ -18,7 +17,7 @@ from metricdp.methods.finite.local_search import LocalSearch, public_start
 from metricdp.methods.question import Question
 from metricdp.privacy import exact_cost
 from metricdp.running.runner import Run
-from tests import each, naive, refuses
+from tests import each, naive, refuses, tries
 from tests.records.sums.test_swap_costs import metric_of
 
 STARTS = ("hst", "k-median++", "random")
@@ -33,9 +32,8 @@ def road():
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("final", [True, False])
 def test_the_budget_is_spent_to_the_last_fraction(road, relation, start, final):
-    demand = mdp.PrivateDemand(
-        road, [3] * 20 + [40] * 20, user=list(range(20)) * 2, max_contributions=2
-    )
+    user = list(range(20)) * 2
+    demand = mdp.PrivateDemand(road, [3] * 20 + [40] * 20, user=user, max_contributions=2)
     ledger, method = Ledger(1, neighboring=relation), LocalSearch(steps=3, start=start, final=final)
     for ask in (mdp.k_median, mdp.k_means):
         result = ask(road, demand, 3, epsilon="1/3", ledger=ledger, method=method)
@@ -66,8 +64,7 @@ def test_a_delta_is_spent_only_where_it_buys_more(road):
         assert share > pool * (Fraction(499, 1000) if start == "hst" else Fraction(999, 1000))
 
 
-@settings(max_examples=60, derandomize=True)
-@given(naive.graphs(7), st.data())
+@tries(60, naive.graphs(7), st.data(), fixed=True)
 def test_answers_keep_the_rules_of_all_methods(graph, data):
     metric = metric_of(*graph)
     n = len(metric)
@@ -80,9 +77,8 @@ def test_answers_keep_the_rules_of_all_methods(graph, data):
     start = data.draw(st.sampled_from(["hst", "k-median++", "random"]))
     method = LocalSearch(steps=data.draw(st.integers(0, 3)), start=start, final=final)
     demand = mdp.PrivateDemand(metric, records)
-    found = mdp.k_median(
-        metric, demand, k, epsilon=1, method=method, opened=opened, candidates=candidates
-    )
+    where = {"opened": opened, "candidates": candidates}
+    found = mdp.k_median(metric, demand, k, epsilon=1, method=method, **where)
     assert len(set(found.centers)) == len(found.centers) == k
     assert found.centers[: len(opened)] == sorted(opened)
     assert candidates is None or set(found.centers) <= candidates | opened
@@ -143,8 +139,7 @@ def test_public_starts_are_seeded_and_keep_to_the_candidates(road):
         assert at.tolist() == public_start(question, spread).tolist()
 
 
-@settings(max_examples=60, derandomize=True)
-@given(naive.graphs(8), st.data(), st.sampled_from([1, 2]))
+@tries(60, naive.graphs(8), st.data(), st.sampled_from([1, 2]), fixed=True)
 def test_best_swaps_are_those_of_the_definition(graph, data, power):
     metric = metric_of(*graph)
     n = len(metric)
@@ -159,16 +154,11 @@ def test_best_swaps_are_those_of_the_definition(graph, data, power):
     assert [int(c) for c in found.costs] == [cost(at) for at in found.centers]
     for before, after in zip(found.centers, found.centers[1:]):
         others = np.setdiff1d(np.arange(n), before)
-        assert (
-            cost(after)
-            == np.min(naive.swap_table(distance, before, demand, (0, 2**40, power), others))
-            < cost(before)
-        )
+        swaps = naive.swap_table(distance, before, demand, (0, 2**40, power), others)
+        assert cost(after) == np.min(swaps) < cost(before)
     last, others = found.centers[-1], np.setdiff1d(np.arange(n), found.centers[-1])
     if len(others):
-        assert np.min(naive.swap_table(distance, last, demand, (0, 2**40, power), others)) >= cost(
-            last
-        )
-    assert (
-        len(best_swaps(metric, np.array(demand, np.int64), np.array(centers), steps=1).centers) <= 2
-    )
+        swaps = naive.swap_table(distance, last, demand, (0, 2**40, power), others)
+        assert np.min(swaps) >= cost(last)
+    found = best_swaps(metric, np.array(demand, np.int64), np.array(centers), steps=1)
+    assert len(found.centers) <= 2

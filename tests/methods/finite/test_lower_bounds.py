@@ -38,9 +38,8 @@ def found(method, ask, relation, t, epsilon):
         places = rng.choice(N, K, replace=False)
         demand = mdp.PrivateDemand(METRIC, np.repeat(places, t).tolist())
         ledger = mdp.Ledger(epsilon, neighboring=relation)
-        centers = ask(
-            METRIC, demand, K, epsilon=epsilon, ledger=ledger, method=method, seed=run % 3
-        ).centers
+        paid = {"epsilon": epsilon, "ledger": ledger}
+        centers = ask(METRIC, demand, K, method=method, seed=run % 3, **paid).centers
         shares.append(len(set(centers) & set(places.tolist())) / K)
     return float(np.mean(shares))
 

@@ -150,9 +150,8 @@ SYSTEMS = st.integers(2, 7).flatmap(
 def test_the_loop_shows_each_round_what_is_not_covered_yet(drawn):
     n, stages, records, script, times = drawn
     universe = mdp.GroundSet(range(n))
-    query = CoverQuery(
-        LabelParts.of(universe), [(listed_sets(sets, universe), times) for sets in stages]
-    )
+    listed = [(listed_sets(sets, universe), times) for sets in stages]
+    query = CoverQuery(LabelParts.of(universe), listed)
     choose, shown = chain(script)
     counts = np.bincount(np.array(records, np.int64), minlength=n)
     found = query.selected(counts, choose)
@@ -252,8 +251,7 @@ def test_the_largest_of_the_bounds_that_are_known_is_taken():
     assert wide.eta == covering._largest(Fraction(60), Fraction(1, 20), "replace-one") / 3
     assert exponent(Cost.of(least, "1/10"), 2, "add-remove", 1).eta > 0
     assert covering._largest(least, Fraction(1, 10**60), "add-remove") == 0  # below the grid
-    with pytest.raises(mdp.InputError, match="too small for a cover"):
-        exponent(Cost.of(least / 2, "1/10"), 2, "add-remove", 1)
+    refuses("too small for a cover", exponent, Cost.of(least / 2, "1/10"), 2, "add-remove", 1)
 
 
 def test_without_delta_rounds_add_up():
@@ -279,15 +277,12 @@ def test_sequences_of_selections_have_the_distribution_of_the_algorithm():
         selected, receipt = cover(demand, query, "1/10", ledger.charge("1/10"))
         key = tuple(np.concatenate(selected).tolist())
         seen[key] = seen.get(key, 0) + 1
-    distribution = naive.covering_distribution(
-        [(sets, 2), (sets, 1)], records, 1 / receipt.mechanisms[0].scale
-    )
+    eta = 1 / receipt.mechanisms[0].scale
+    distribution = naive.covering_distribution([(sets, 2), (sets, 1)], records, eta)
     assert set(seen) <= set(distribution)
     keys = sorted(distribution)
-    assert (
-        p_value(np.array([seen.get(k, 0) for k in keys]), np.array([distribution[k] for k in keys]))
-        > 1e-7
-    )
+    counts = np.array([seen.get(key, 0) for key in keys])
+    assert p_value(counts, np.array([distribution[key] for key in keys])) > 1e-7
 
 
 def test_a_cover_is_paid_before_it_is_read_and_only_from_what_is_there():
@@ -295,8 +290,7 @@ def test_a_cover_is_paid_before_it_is_read_and_only_from_what_is_there():
     demand = mdp.PrivateDemand(universe, ["a"])
     query = CoverQuery(LabelParts.of(universe), [(listed_sets(["a", "b"], universe), 1)])
     budget_slice = mdp.Ledger(1, "1e-6").charge("1/2", "1e-7")
-    with pytest.raises(mdp.BudgetError):
-        cover(demand, query, Cost.of("1/2", "1e-6"), budget_slice)
+    refuses("", cover, demand, query, Cost.of("1/2", "1e-6"), budget_slice, error=mdp.BudgetError)
     assert budget_slice.spent == 0
     receipt = cover(demand, query, Cost.of("1/2", "1e-7"), budget_slice)[1]
     expected = Fraction(1, 2), Fraction(1, 10**7), 0, 0
@@ -320,8 +314,7 @@ def best_cover(sets: np.ndarray, weights: np.ndarray, k: int) -> float:
     number = LinearConstraint(np.r_[np.ones(n_sets), np.zeros(n)][None, :], ub=[k])
     whole = np.r_[np.ones(n_sets), np.zeros(n)]
     limits = {"constraints": [covered, number], "bounds": Bounds(0, 1)}
-    found = milp(cost, integrality=whole, **limits)
-    return -found.fun
+    return -milp(cost, integrality=whole, **limits).fun
 
 
 @pytest.mark.extended
@@ -340,12 +333,10 @@ def test_enough_selections_cover_nearly_the_optimum_on_200_random_systems():
         n, n_sets, k = 24, int(rng.integers(8, 20)), int(rng.integers(1, 4))
         sets = rng.random((n_sets, n)) < rng.uniform(0.05, 0.3)
         weights = rng.geometric(1 / 2000, n)
-        universe = mdp.GroundSet(range(n))
-        demand = mdp.PrivateDemand(universe, np.repeat(np.arange(n), weights))
+        demand = mdp.PrivateDemand(mdp.GroundSet(range(n)), np.repeat(np.arange(n), weights))
         m = min(math.ceil(2 * k * math.log(1 / accuracy)), n_sets)
-        found = mdp.max_coverage(
-            [np.flatnonzero(row) for row in sets], demand, m, epsilon=2, delta=1e-6
-        )
+        listed = [np.flatnonzero(row) for row in sets]
+        found = mdp.max_coverage(listed, demand, m, epsilon=2, delta=1e-6)
         short = math.log(n_sets * m * 200 / 1e-6) * found.receipt.mechanisms[0].scale
         optimum = best_cover(sets, weights, k)
         least = (1 - accuracy) * optimum - 2 * k * short
@@ -402,9 +393,8 @@ def test_demand_in_one_corner_of_a_large_universe_is_found():
     probability below 1e-6.
     """
     side = 60
-    metric = mdp.GraphMetric(
-        nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side)), weight=None
-    )
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side))
+    metric = mdp.GraphMetric(graph, weight=None)
     corner = [i for i in metric.ids if i % side < 6 and i // side < 6]
     demand = mdp.PrivateDemand(metric, corner * 100)
     release = mdp.k_median(metric, demand, 2, epsilon=1, delta=1e-6, method="max-coverage").release

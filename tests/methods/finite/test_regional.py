@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,9 +9,9 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.methods import Regional
-from tests import cases, refuses
+from tests import cases, grid_metric, refuses
 
-GRID = mdp.GraphMetric(nx.grid_2d_graph(8, 8), weight=None)
+GRID = grid_metric(8, 8)
 WARD = dict.fromkeys(GRID.ids[:16], "ward")
 TWO = {"ward": "1/4", "elsewhere": 1}
 
@@ -106,18 +105,16 @@ def test_bad_regions_are_refused(options):
 def test_what_does_not_fit_is_refused_before_a_charge(options, epsilon):
     ledger = mdp.Ledger(3)
     with pytest.raises(mdp.InputError):
-        mdp.k_median(
-            GRID, everywhere(2), 2, epsilon=epsilon, ledger=ledger, method=Regional(**options)
-        )
+        method = Regional(**options)
+        mdp.k_median(GRID, everywhere(2), 2, epsilon=epsilon, ledger=ledger, method=method)
     assert ledger.spent == 0
 
 
 def test_explore_tells_the_epsilon_of_every_region():
     method = Regional(regions=TWO, labels=WARD)
     ledger = mdp.Ledger(2)
-    levels = mdp.explore(
-        GRID, everywhere(30), ["1/2", 1], 2, ledger=ledger, method=method, repeats=0
-    )
+    asked = {"ledger": ledger, "method": method, "repeats": 0}
+    levels = mdp.explore(GRID, everywhere(30), ["1/2", 1], 2, **asked)
     assert ledger.spent == Fraction(3, 2)
     reported = [level["regions"] for level in levels.to_dict()["levels"]]
     assert reported == [{"ward": 0.25, "elsewhere": 1.0}, {"ward": 0.125, "elsewhere": 0.5}]

@@ -10,6 +10,7 @@ import metricdp as mdp
 from metricdp.methods.finite import rounds
 from metricdp.methods.finite.rounds import few_in_plane, last_round, number_of_parts, planned
 from metricdp.partitions.finite.ward import hierarchy
+from tests import grid_metric
 
 
 @pytest.mark.parametrize("plan", [rounds.ONE, rounds.TWO, rounds.POINTS, rounds.THREE, rounds.FAST])
@@ -19,9 +20,8 @@ def test_shares_add_up_and_rounds_get_finer(plan):
 
 
 def test_more_records_for_the_noise_more_rounds():
-    assert (
-        planned(-1e9, 1.0, 9.0) == planned(100, 1.0, 9.0) == planned(1000, 10.0, 9.0) == rounds.ONE
-    )
+    assert planned(-1e9, 1.0, 9.0) == planned(100, 1.0, 9.0) == rounds.ONE
+    assert planned(1000, 10.0, 9.0) == rounds.ONE
     assert planned(1000, 1.0, 2.0) == planned(1e9, 1.0, 2.0) == rounds.THREE
     assert planned(300, 1.0, 2.0) == planned(999, 1.0, 2.0) == rounds.POINTS
     assert planned(200, 1.0, 9.0) == planned(400, 1.0, 9.0) == rounds.THREE
@@ -50,13 +50,12 @@ def test_a_last_round_splits_what_tells_two_units_of_its_noise(uneven, scale):
 @pytest.mark.parametrize(("even", "rounds"), [(True, 2), (False, 3)])
 def test_even_demand_is_looked_at_twice(even, rounds):
     """The first of three rounds finds demand spread, or on one place of the grid."""
-    metric = mdp.GraphMetric(nx.grid_2d_graph(40, 40), weight=None)
+    metric = grid_metric(40, 40)
     places = list(metric.ids) if even else [(3, 4), (31, 20)]
     demand = mdp.PrivateDemand(metric, places * (3200 // len(places)))
     release = mdp.release(metric, demand, epsilon=1)
     assert len(release.histograms) == rounds
-    shares = [h.receipt.mechanisms[0].epsilon for h in release.histograms]
-    assert sum(shares) == Fraction(19, 20)
+    assert sum(h.receipt.mechanisms[0].epsilon for h in release.histograms) == Fraction(19, 20)
 
 
 def test_light_parts_are_not_split():
@@ -65,13 +64,10 @@ def test_light_parts_are_not_split():
     density[5] = 0.9
     whole = hierarchy(metric)
     parts = whole.cut(64, density, 0.2)
-    alone = parts.labels == parts.labels[5]
-    assert alone.sum() == 1 and parts.n_parts < 16
-    shown = np.arange(64) < 10
-    points = whole.cut(64, density, 0.2, shown)
+    assert (parts.labels == parts.labels[5]).sum() == 1 and parts.n_parts < 16
+    points = whole.cut(64, density, 0.2, np.arange(64) < 10)
     assert len(set(points.labels[:10])) == 10 and points.n_parts < 32
-    heavy = whole.cut(64, density)
-    assert heavy.n_parts == 64 and whole.cut(64, None, 0.2).n_parts == 64
+    assert whole.cut(64, density).n_parts == 64 and whole.cut(64, None, 0.2).n_parts == 64
 
 
 def heavy() -> tuple[mdp.GraphMetric, np.ndarray]:
@@ -87,9 +83,8 @@ def heavy() -> tuple[mdp.GraphMetric, np.ndarray]:
 def test_the_rounds_are_on_the_ledger(neighboring, users):
     metric, records = heavy()
     names = (np.arange(len(records)) // 2).tolist() if users else None
-    demand = mdp.PrivateDemand(
-        metric, records.tolist(), user=names, max_contributions=2 if users else None
-    )
+    bound = 2 if users else None
+    demand = mdp.PrivateDemand(metric, records.tolist(), user=names, max_contributions=bound)
     ledger = mdp.Ledger(2, neighboring=neighboring)
     release = mdp.release(metric, demand, epsilon="3/2", ledger=ledger)
     assert ledger.left == Fraction(1, 2)
@@ -109,8 +104,7 @@ def test_people_on_whom_many_records_stand_are_found():
     metric, records = heavy()
     demand = mdp.PrivateDemand(metric, records.tolist())
     weights = np.bincount(records, minlength=3000)
-    release = mdp.release(metric, demand, epsilon=4)
-    found = metric.positions(release.k_median(8).centers)
+    found = metric.positions(mdp.release(metric, demand, epsilon=4).k_median(8).centers)
     best = metric.positions(mdp.k_median(metric, k=8, weights=weights).centers)
     cost = [float(weights @ metric.nearest_to(at)[1]) for at in (found, best)]
     assert cost[0] < 1.1 * cost[1]
@@ -124,7 +118,7 @@ def test_heavy_places_of_a_road_network_are_found(per_place):
 
     The chance that one of them is not found is below 1e-9.
     """
-    metric = mdp.GraphMetric(nx.grid_2d_graph(60, 60), weight=None)
+    metric = grid_metric(60, 60)
     places = [(7, 9), (7, 50), (33, 12), (41, 44)]
     demand = mdp.PrivateDemand(metric, [at for at in places for _ in range(per_place)])
     assert sorted(mdp.release(metric, demand, epsilon=1).k_median(4).centers) == places

@@ -22,8 +22,6 @@ def test_shells_by_hand():
         distance = min(np.linalg.norm(point - center) for center in centers)
         outer, inner = 5 * RATIO**shell, 5 * RATIO ** (shell + 1) if shell < N_SHELLS - 1 else -1
         assert inner <= distance * (1 + 1e-12) and distance <= outer * (1 + 1e-12)
-    counts = np.zeros(N_SHELLS)
-    counts[[3, 6]] = 10, 90
 
 
 def test_halves_and_folded_sums_by_hand():
@@ -41,20 +39,15 @@ def test_halves_and_folded_sums_by_hand():
         expected += np.sign(away @ normal) * away * min(1, 2 / np.linalg.norm(away))
     assert np.abs(query.exact(points) * query.steps[0] - expected).max() <= 500 * query.steps[0]
     plain = SumsQuery(HistogramQuery(halves), 12, center, [2.0, 2.0])
-    assert (plain.exact(points).reshape(2, 3) * [[1], [-1]]).sum(axis=0).tolist() == query.exact(
-        points
-    ).tolist()
+    halves = (plain.exact(points).reshape(2, 3) * [[1], [-1]]).sum(axis=0)
+    assert halves.tolist() == query.exact(points).tolist()
     levels = LevelsQuery((query, query))
     assert levels.exact(points).tolist() == [*query.exact(points), *query.exact(points)]
     for neighboring in ("add-remove", "replace-one"):
-        assert (
-            levels.sensitivity(neighboring, 2)
-            == 2 * query.sensitivity(neighboring, 2)
-            == 2 * plain.sensitivity(neighboring, 2)
-        )
-        assert levels.squared_sensitivity(neighboring, 2) == 2 * query.squared_sensitivity(
-            neighboring, 2
-        )
+        twice = 2 * query.sensitivity(neighboring, 2)
+        assert levels.sensitivity(neighboring, 2) == twice == 2 * plain.sensitivity(neighboring, 2)
+        square = query.squared_sensitivity(neighboring, 2)
+        assert levels.squared_sensitivity(neighboring, 2) == 2 * square
     assert str(levels) == "2 times differences of sums of records in 2 parts"
 
 

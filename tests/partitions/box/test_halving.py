@@ -16,8 +16,7 @@ WEIGHTS = np.full(300, 1 / 300)
 def test_parts_are_nested_halves_whose_sizes_add_up(expected):
     whole = Halving(SPACE, expected)
     coarse = whole.cut(40)
-    first = whole.joined([coarse])
-    fine = whole.cut(90, COINS.dirichlet(np.ones(first.n_parts)))
+    fine = whole.cut(90, COINS.dirichlet(np.ones(whole.joined([coarse]).n_parts)))
     both = whole.joined([coarse, fine])
     records = SPACE.clip(COINS.uniform(-1.5, 2.5, (2000, 2)))
     own = both.cells.encode(records)
@@ -33,8 +32,7 @@ def test_parts_are_nested_halves_whose_sizes_add_up(expected):
         np.testing.assert_allclose(sizes[:m], 0.95 * held + 0.05 * both.numbers[:m])
         even = Halving(SPACE).cut(40).cells.encode(POINTS)
         assert held.max() < np.bincount(even).max() / 300  # finer where much is expected
-    counted = np.bincount(own, minlength=m)
-    counts = np.r_[counted, np.zeros(m - 1, np.int64)]
+    counts = np.r_[np.bincount(own, minlength=m), np.zeros(m - 1, np.int64)]
     for i, (left, right) in enumerate(both.children, start=m):
         counts[i] = counts[left] + counts[right]
     for cut in (coarse, fine):

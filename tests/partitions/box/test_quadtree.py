@@ -4,7 +4,6 @@ cells depend on that point alone.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
@@ -12,8 +11,8 @@ from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS
 from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree
 from metricdp.partitions.box.refining import refined
 from tests import naive_quadtree as naive
+from tests import tries
 
-few = settings(max_examples=40)
 seeds = st.integers(0, 2**70)
 
 
@@ -38,8 +37,7 @@ def randomly_opened(space, seed, rounds=6):
     return cells
 
 
-@few
-@given(boxes(), seeds, st.integers(1, 120))
+@tries(40, boxes(), seeds, st.integers(1, 120))
 def test_keys_are_those_of_the_reference_implementation(space, seed, depth):
     tree = ShiftedQuadtree(space, min(depth, MOST_CUTS * space.dimension), seed)
     order = naive.axes(space.lower, space.upper, tree.depth)
@@ -49,24 +47,20 @@ def test_keys_are_those_of_the_reference_implementation(space, seed, depth):
         assert keys.tolist() == [key for key, _ in naive.path([int(x) for x in grid], order, seed)]
 
 
-@few
-@given(boxes(), seeds)
+@tries(40, boxes(), seeds)
 def test_closed_cells_divide_the_box(space, seed):
     cells = randomly_opened(space, seed)
     points, leaves = points_in(space, 3000, 1), cells.leaves
     grid = cells.tree.grid(points)
-    inside = (
-        (grid[:, None] >= cells.low[leaves])
-        & (grid[:, None] < cells.low[leaves] + cells.size[leaves])
-    ).all(axis=2)
+    upper = cells.low[leaves] + cells.size[leaves]
+    inside = ((grid[:, None] >= cells.low[leaves]) & (grid[:, None] < upper)).all(axis=2)
     assert (inside.sum(axis=1) == 1).all()
     assert np.array_equal(inside.argmax(axis=1), cells.encode(points))
     found = sum(np.prod([int(s) for s in sides], dtype=object) for sides in cells.size[leaves])
     assert found == 2 ** (BITS * space.dimension)
 
 
-@few
-@given(boxes(), seeds)
+@tries(40, boxes(), seeds)
 def test_cuts_lie_in_the_middle_third(space, seed):
     cells = randomly_opened(space, seed)
     for v in np.flatnonzero(cells.child >= 0):
@@ -77,8 +71,7 @@ def test_cuts_lie_in_the_middle_third(space, seed):
             assert (np.delete(cells.size[half], axis) == np.delete(cells.size[v], axis)).all()
 
 
-@few
-@given(boxes(), seeds)
+@tries(40, boxes(), seeds)
 def test_keys_name_the_cells(space, seed):
     cells, points = randomly_opened(space, seed), points_in(space, 100, 2)
     at = cells.leaves[cells.encode(points)]
@@ -89,8 +82,7 @@ def test_keys_name_the_cells(space, seed):
             assert len(np.unique(keys[keys[:, level + 1] == key, level])) == 1
 
 
-@few
-@given(boxes(), seeds, st.integers(0, 50))
+@tries(40, boxes(), seeds, st.integers(0, 50))
 def test_a_record_is_encoded_by_itself(space, seed, which):
     cells, points = randomly_opened(space, seed), points_in(space, 50, 3)
     alone = points[which : which + 1]
@@ -130,14 +122,12 @@ def test_cuts_are_spread_over_the_middle_third():
 def test_depths_cut_each_coordinate_in_turn():
     cube = mdp.EuclideanSpace([0] * 3, [2] * 3)
     assert ShiftedQuadtree(cube, 7).axes.tolist() == [0, 1, 2, 0, 1, 2, 0]
-    assert (
-        np.bincount(ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1e9])).axes) == MOST_CUTS
-    ).all()
+    found = np.bincount(ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1e9])).axes)
+    assert (found == MOST_CUTS).all()
 
 
 def test_points_outside_count_where_they_are_clipped_to():
-    space = mdp.EuclideanSpace([0, 0], [1, 1])
-    tree = ShiftedQuadtree(space, 10)
+    tree = ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1]), 10)
     assert np.array_equal(tree.cells([[5, -5], [1, 0]])[0], tree.cells([[1, 0]])[0])
 
 
@@ -154,8 +144,7 @@ def test_cells_of_the_last_depth_stay_closed():
     assert cells.n_parts == 2 and cells.level.max() == 1
 
 
-@few
-@given(boxes(), seeds, st.integers(1, 60))
+@tries(40, boxes(), seeds, st.integers(1, 60))
 def test_refining_keeps_what_there_is(space, seed, most):
     cells = randomly_opened(space, seed, 3)
     amounts = np.zeros(len(cells.parent))
@@ -174,8 +163,7 @@ def test_refining_keeps_what_there_is(space, seed, most):
 def test_refining_goes_where_the_demand_is_and_stops():
     cells = ShiftedQuadtree(mdp.EuclideanSpace([0], [8]), seed=1).root_cell().split([0])
     finer, _ = refined(cells, np.array([0, 100.0, 1.0]), 9)
-    first = finer.low[:, 0] < cells.low[2, 0]
-    assert first[finer.leaves].sum() == 8
+    assert (finer.low[:, 0] < cells.low[2, 0])[finer.leaves].sum() == 8
     assert refined(cells, np.array([0, 100.0, 1.0]), 1000, least=20)[0].n_parts < 12
     assert refined(cells, np.array([0, 100.0, 1.0]), 1000, deepest=2)[0].n_parts == 4
 

@@ -14,7 +14,7 @@ from metricdp.errors import UnknownIdError
 from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.partitions.finite.hst import grown
 from metricdp.universe import build_graph
-from tests import naive, refuses
+from tests import naive, refuses, tries
 from tests.metrics.test_vectors import numbers
 
 few = settings(max_examples=60, derandomize=True)
@@ -85,11 +85,9 @@ def check_against_reference(metric, seed: int, beta: float) -> None:
         if level < tree.n_levels - 1:
             assert tree.heights[level] == radius * metric.unit + slack / 2
     expected = naive.hst_distances(levels) * metric.unit
+    atol = 1e-12 * expected.max()
     np.testing.assert_allclose(
-        np.where(expected > 0, tree_matrix(tree) - slack, 0),
-        expected,
-        rtol=1e-12,
-        atol=1e-12 * expected.max(),
+        np.where(expected > 0, tree_matrix(tree) - slack, 0), expected, rtol=1e-12, atol=atol
     )
 
 
@@ -104,8 +102,7 @@ def check_domination(metric, tree) -> None:
 # The definition
 
 
-@few
-@given(graph=naive.graphs(longest=9), coins=coins)
+@tries(60, graph=naive.graphs(longest=9), coins=coins, fixed=True)
 def test_reference_implementation_on_graphs(graph, coins):
     check_against_reference(graph_metric(*graph), *coins)
 
@@ -120,14 +117,12 @@ def test_reference_implementation_on_graphs(graph, coins):
 )
 def test_reference_implementation_on_lengths_of_all_sizes(graph, lengths, coins):
     n, edges = graph
-    check_against_reference(
-        graph_metric(n, [(u, v, w) for (u, v, _), w in zip(edges, lengths)]), *coins
-    )
+    edges = [(u, v, w) for (u, v, _), w in zip(edges, lengths)]
+    check_against_reference(graph_metric(n, edges), *coins)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@few
-@given(points=point_sets, coins=coins)
+@tries(60, points=point_sets, coins=coins, fixed=True)
 def test_reference_implementation_on_points(kind, points, coins):
     check_against_reference(kind(points), *coins)
 
@@ -147,9 +142,8 @@ def test_larger_universes_against_the_matrix(seed):
     """Searches and boxes find the same tree as whole rows do."""
     rng = np.random.default_rng(seed)
     graph = graph_metric(*naive.random_graph(700, seed, extra=0.4))
-    skewed = graph_metric(
-        600, [(u, v, int(10 ** rng.uniform(0, 6))) for u, v, _ in naive.random_graph(600, seed)[1]]
-    )
+    edges = [(u, v, int(10 ** rng.uniform(0, 6))) for u, v, _ in naive.random_graph(600, seed)[1]]
+    skewed = graph_metric(600, edges)
     vectors = [
         kind(rng.integers(0, 50, (600, d)).astype(float)) for kind in KINDS for d in (1, 2, 5, 70)
     ]
@@ -209,9 +203,8 @@ def test_stretch_over_the_coins():
     true = metric.distance_rows(np.arange(16)) + np.eye(16)
     mean = np.mean([tree_matrix(mdp.build_hst(metric, seed)) / true for seed in range(300)], axis=0)
     assert mean.max() <= 8 * math.log2(16)
-    uncoupled = [
-        grown(metric, np.random.default_rng(seed).permutation(16), 1.0) for seed in range(50)
-    ]
+    orders = [np.random.default_rng(seed).permutation(16) for seed in range(50)]
+    uncoupled = [grown(metric, order, 1.0) for order in orders]
     assert {tree.heights[0] for tree in uncoupled} == {8.0}
 
 
@@ -230,8 +223,7 @@ def test_coins():
 
 
 def test_asking():
-    metric = EuclideanMetric([[0.0], [1.0], [8.0]], ids=["a", "b", "c"])
-    tree = mdp.build_hst(metric, seed=1)
+    tree = mdp.build_hst(EuclideanMetric([[0.0], [1.0], [8.0]], ids=["a", "b", "c"]), seed=1)
     assert tree.distance("a", "c") == tree.distance("c", "a") == tree.position_distances(0, 2) >= 8
     assert tree.position_distances([[0], [1]], [0, 1, 2]).shape == (2, 3)
     assert tree.position_distances([], []).tolist() == []

@@ -27,10 +27,8 @@ def cycle(n=12, ids=None, length=1.0, chord=None):
 
 
 def same(one, other) -> bool:
-    return all(
-        np.array_equal(getattr(one, name), getattr(other, name))
-        for name in (*ARRAYS, "edge_length", "leaf")
-    )
+    names = (*ARRAYS, "edge_length", "leaf")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
 @cases(
@@ -57,8 +55,7 @@ def test_round_trip(metric, tmp_path):
 
 
 def test_the_same_universe_read_anew(tmp_path):
-    G = nx.cycle_graph(9)
-    mdp.build_hst(mdp.GraphMetric(G, weight=None)).save(tmp_path / "t")
+    mdp.build_hst(mdp.GraphMetric(nx.cycle_graph(9), weight=None)).save(tmp_path / "t")
     mdp.HST.load(tmp_path / "t", mdp.GraphMetric(nx.cycle_graph(9), weight=None))
     negative_zero = EuclideanMetric([[-0.0], [1.0]])
     mdp.build_hst(EuclideanMetric([[0.0], [1.0]])).save(tmp_path / "t")

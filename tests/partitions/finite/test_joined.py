@@ -6,7 +6,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.partitions.finite.ward import Hierarchy, hierarchy
-from tests import cases
+from tests import cases, grid_metric
 
 
 def plane(n: int = 400, d: int = 2) -> mdp.EuclideanMetric:
@@ -41,14 +41,12 @@ def test_every_part_of_every_cut_is_a_union_of_parts_of_their_join(name, sizes):
 
 
 def test_refining_one_leaf_does_not_change_how_another_is_refined():
-    rng = np.random.default_rng(1)
-    points = rng.random((9000, 2))
+    points = np.random.default_rng(1).random((9000, 2))
     here = np.where(points[:, 0] < 0.5, 1.0, 1e-9)
     one, two = (Hierarchy(mdp.EuclideanMetric(points), 3) for _ in range(2))
     two.cut(4000, 1.0 - here)  # the other half first
     labels = [whole.cut(4000, here).labels for whole in (one, two)]
-    pairs = {*zip(*(found.tolist() for found in labels))}
-    assert len(pairs) == 4000
+    assert len({*zip(*(found.tolist() for found in labels))}) == 4000
 
 
 @cases(
@@ -56,7 +54,7 @@ def test_refining_one_leaf_does_not_change_how_another_is_refined():
     (lambda: plane(2000, 1), 0.8, 1.3),
     (lambda: plane(2000, 2), 1.6, 2.5),
     (lambda: plane(2000, 6), 3.5, 9.0),
-    (lambda: mdp.GraphMetric(nx.grid_2d_graph(40, 40), weight=None), 1.6, 2.7),
+    (lambda: grid_metric(40, 40), 1.6, 2.7),
     (lambda: mdp.GraphMetric(nx.barabasi_albert_graph(3000, 3, seed=1), weight=None), 4, 99),
     (lambda: plane(200, 6), 1.0, 1.0),
     (lambda: mdp.EuclideanMetric(np.zeros((500, 2))), 1.0, 1.0),

@@ -1,14 +1,13 @@
 """A file that is not there, a storage that cannot be read and a wrong word are distinguished."""
 
-import networkx as nx
 import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.records.engines.folders import absent
-from tests import cases, refuses
+from tests import cases, path_metric, refuses
 
-METRIC = mdp.GraphMetric(nx.path_graph(9), weight=None)
+METRIC = path_metric(9)
 
 
 @cases(
@@ -24,8 +23,7 @@ METRIC = mdp.GraphMetric(nx.path_graph(9), weight=None)
 )
 def test_each_has_a_message_of_its_own(named, words, here):
     (here / "torn1.parquet").write_bytes(b"PAR1 and no more")
-    refused = refuses(words, mdp.PrivateDemand.from_frame, METRIC, named)
-    assert str(refused).startswith(named)
+    assert str(refuses(words, mdp.PrivateDemand.from_frame, METRIC, named)).startswith(named)
 
 
 def test_folders(tmp_path):
@@ -46,5 +44,4 @@ def test_a_table_of_names_alone_holds_nobody_and_blank_ids_are_refused(tmp_path)
         with pytest.raises(InputError, match="every record must"):
             mdp.PrivateDemand.from_frame(METRIC, str(tmp_path / "blank.csv"), user="user")
     (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(InputError, match="the file is empty"):
-        mdp.PrivateDemand.from_frame(METRIC, str(tmp_path / "empty.csv"))
+    refuses("the file is empty", mdp.PrivateDemand.from_frame, METRIC, str(tmp_path / "empty.csv"))

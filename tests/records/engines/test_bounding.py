@@ -6,14 +6,14 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from metricdp.records.engines import RowEncoder, opening
 from metricdp.records.engines.bounding import Bounding, SharesOfOne, numbered, ranks, whole_users
 from metricdp.records.ingestion.encoders import Reading
-from tests import refuses
+from tests import refuses, tries
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
 PLACES = Reading(RowEncoder(("c", "z"), np.asarray), "w")
@@ -66,8 +66,7 @@ def naive_sample(rows, m, key):
     return kept
 
 
-@settings(max_examples=60)
-@given(ROWS, st.integers(1, 4))
+@tries(60, ROWS, st.integers(1, 4))
 def test_what_is_kept_of_points_is_that_of_the_definition(rows, m):
     users = [user for *_, user in rows]
     points = np.array([row[:2] for row in rows], np.float64).reshape(-1, 2)
@@ -92,8 +91,7 @@ def test_what_is_kept_in_areas_is_that_of_the_definition(records, parts, each):
     users = [f"u{user}" for user, _ in records]
     at = np.array([place for _, place in records], np.int64)
     rule = Bounding(parts, each, "5a", AREAS)
-    expected = naive(records, parts, each, "5a")
-    places = Counter(place for _, place in expected.elements())
+    places = Counter(place for _, place in naive(records, parts, each, "5a").elements())
     assert Counter(rule.kept(users, at).tolist()) == places
     block = pa.table({"_0": at, "_user": pa.array(users, pa.string())})
     assert sorted(rule.rows(block, POINTS)["_0"].tolist()) == sorted(rule.kept(users, at).tolist())
@@ -112,8 +110,7 @@ def test_records_come_in_a_random_order():
 
 
 def test_rows_that_say_what_went_wrong_are_all_that_is_reported():
-    users = pd.array([None, None, "a", "a", "a"])
-    block = pd.DataFrame({"_0": [1, 5, 2, 2, 2], "_user": users})
+    block = pd.DataFrame({"_0": [1, 5, 2, 2, 2], "_user": pd.array([None, None, "a", "a", "a"])})
     assert Bounding(1, 1, "00").rows(block, POINTS)["_0"].tolist() == [1, 5]
     found = SharesOfOne().rows(block, POINTS)
     assert found["_0"].tolist() == [1, 5] and found["_user"] == [None, None]
@@ -136,8 +133,7 @@ def test_ranks_are_places_among_equals():
     assert ranks([groups[:0]], []).tolist() == []
 
 
-@settings(max_examples=60)
-@given(st.lists(st.integers(0, 6), max_size=30), st.integers(1, 6))
+@tries(60, st.lists(st.integers(0, 6), max_size=30), st.integers(1, 6))
 def test_batches_in_the_order_of_users_are_cut_where_users_change(owners, size):
     users = [None if user == 6 else f"u{user}" for user in sorted(owners)]
     table = pa.table({"_0": range(len(users)), "_user": pa.array(users, pa.string())})
@@ -169,8 +165,7 @@ def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
         kept = rule.kept(users, some[["c", "w"]].to_numpy(np.float64))
         pairs.append(kept[np.lexsort(kept.T)][:, 0].reshape(3000, 2))
     assert (pairs[0] == pairs[1]).all()
-    counts = [
-        int((pairs[0] == pair).all(axis=1).sum()) for pair in ((0, 0), (0, 1), (0, 2), (1, 2))
-    ]
+    kinds = ((0, 0), (0, 1), (0, 2), (1, 2))
+    counts = [int((pairs[0] == pair).all(axis=1).sum()) for pair in kinds]
     assert sum(counts) == 3000
     assert chisquare(counts, 3000 * np.array([1, 2, 2, 1]) / 6).pvalue > 1e-7

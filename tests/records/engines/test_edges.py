@@ -2,7 +2,6 @@
 weights, by blocks that count many times, and by engines that are handed large answers.
 """
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -24,13 +23,13 @@ from metricdp.records.exact import Sums, exactly
 from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.paths import Segment
 from metricdp.records.trouble import Trouble
-from tests import refuses
+from tests import path_metric, refuses
 from tests.privacy_worlds import BOX, UnitCells
 from tests.records.engines.test_grouped import given
 from tests.records.test_exact import clipped
 
 ONE = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]])
-PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
+PATH = path_metric(5)
 EDGES = (2**25, 2**27, 2**31, 2**53, 2**61, 2**63)
 
 
@@ -67,9 +66,8 @@ def test_one_user_more_moves_amounts_of_both_signs_by_one_unit_of_weight(n_users
         ]
         step = 2 ** (20 + 16 - shift)
         assert reported == [[clipped(sign * step * (n_users + once))] for once in range(3)]
-        assert (
-            abs(reported[1][0] - reported[0][0]) <= query.sensitivity("add-remove", WHOLE) == step
-        )
+        moved = abs(reported[1][0] - reported[0][0])
+        assert moved <= query.sensitivity("add-remove", WHOLE) == step
 
 
 @pytest.mark.parametrize("n_users", EDGES)
@@ -98,8 +96,7 @@ def test_weight_units_of_users_in_a_box_are_counted_by_every_digit():
         assert answered(HistogramQuery(UnitCells(BOX)), rows).tolist() == expected
         assert answered(CountQuery(), rows).tolist() == [WHOLE]
     key = lambda block: np.zeros(len(block), np.uint64)  # noqa: E731
-    often = sources.grouped_parts([np.array([[5, CAP - 1], [5, 2]])])
-    assert often[1].tolist() == [CAP]
+    assert sources.grouped_parts([np.array([[5, CAP - 1], [5, 2]])])[1].tolist() == [CAP]
     few = Weighted(Groupable(np.array([[0.5, WHOLE], [0.5, 3.0]]), 4))
     assert few.grouped(key)[1].tolist() == [16 * (WHOLE + 3)]
 

@@ -40,8 +40,7 @@ def test_packed_files_are_reported_from_damaged_ones(tmp_path):
     packed = gzip.compress(b"x\n" + bytes(range(1, 120)) * 9, mtime=0)
     for content, said in ((packed[:30], "damaged or truncated"), (b"x\n1\n", embedded._NOT_PACKED)):
         (tmp_path / "a.csv.gz").write_bytes(content)
-        with pytest.raises(GraphFileError, match=said):
-            embedded.text(str(tmp_path / "a.csv.gz"), ["x"])
+        refuses(said, embedded.text, str(tmp_path / "a.csv.gz"), ["x"], error=GraphFileError)
 
 
 def test_parquet_is_reported_by_its_ending_else_by_its_first_bytes(tmp_path):
@@ -92,8 +91,7 @@ def test_arrays_are_read_block_by_block(values, rows, tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "VALUES", values)
     points = np.arange(10, dtype=np.float32).reshape(5, 2)
     np.save(tmp_path / "points.npy", points)
-    frame = tables.array_in(str(tmp_path / "points.npy"))
-    blocks = list(frame.batches(["0", "1"]))
+    blocks = list(tables.array_in(str(tmp_path / "points.npy")).batches(["0", "1"]))
     assert [len(block) for block in blocks] == rows
     assert (np.concatenate(blocks) == points).all() and blocks[0].dtype == np.float64
 
@@ -126,5 +124,4 @@ def test_arrays_of_other_kinds_are_refused(tmp_path):
         if array.dtype != object:
             with pytest.raises(InputError, match=r"shape \(n, d\), in C order"):
                 tables.ArrayFile.of(np.load(path, mmap_mode="r"))
-    with pytest.raises(GraphFileError, match="no such file"):
-        tables.array_in(str(tmp_path / "none.npy"))
+    refuses("no such file", tables.array_in, str(tmp_path / "none.npy"), error=GraphFileError)

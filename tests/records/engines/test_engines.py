@@ -41,7 +41,6 @@ from tests.spark import session as spark_session
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 CANARY, N = "CANARY-48611", 4000
-ENGINES = ("pandas", "polars", "duckdb", "arrow", "parquet", "csv", "dask")
 BOX = EuclideanSpace([0, 0], [10, 4])
 POINTS = EuclideanMetric(
     np.random.default_rng(3).random((200, 2)) * [10, 4], ids=[f"p{i}" for i in range(200)]
@@ -82,9 +81,8 @@ def table(tmp_path_factory):
         "vertex": [f"p{i}" for i in (200 * rng.random(N) ** 2).astype(int)],
         "x": np.round(rng.normal(5, 4, N), 3),
     }
-    rows = pd.DataFrame(
-        {**columns, "y": np.round(rng.normal(2, 1, N), 3), "who": rng.integers(0, 900, N)}
-    )
+    more = {"y": np.round(rng.normal(2, 1, N), 3), "who": rng.integers(0, 900, N)}
+    rows = pd.DataFrame({**columns, **more})
     for part in range(3):
         pq.write_table(
             pa.Table.from_pandas(rows[part::3], preserve_index=False),
@@ -114,7 +112,7 @@ def spark():
     session.stop()
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=("pandas", "polars", "duckdb", "arrow", "parquet", "csv", "dask"))
 def frame(request, table, monkeypatch):
     """What an engine has of the rows, and options: all large, so that nothing is read at once."""
     rows, folder = table
@@ -133,9 +131,8 @@ def frame(request, table, monkeypatch):
     if request.param == "duckdb":
         return duckdb.connect().read_parquet(several), {}
     if request.param == "arrow":
-        return pytest.importorskip("pyarrow.dataset").dataset(
-            [folder / f"rows-{i}.parquet" for i in range(3)]
-        ), {}
+        files = [folder / f"rows-{i}.parquet" for i in range(3)]
+        return pytest.importorskip("pyarrow.dataset").dataset(files), {}
     return several if request.param == "parquet" else folder / "rows.csv", {}
 
 
@@ -227,23 +224,20 @@ def test_a_tally_is_the_records_that_it_counts():
     records = np.repeat(np.arange(200), counts)
     tally = Tally(np.arange(200), counts)
     listed = PrivateDemand(POINTS, [POINTS.ids[i] for i in records])
-    counted = PrivateDemand.from_frame(
-        POINTS, pd.DataFrame({"vertex": [POINTS.ids[i] for i in records]})
-    )
+    table = pd.DataFrame({"vertex": [POINTS.ids[i] for i in records]})
+    counted = PrivateDemand.from_frame(POINTS, table)
     assert tally.total(lambda block: np.array([len(block)])) == [counts.sum()]
     some, sets = POINTS.ids[:3], [POINTS.ids[:3], POINTS.ids[5:8]]
     of_some = CostQuery(POINTS, some), SwapQuery(POINTS, some)
     for query in (*of_some, CoverageQuery(POINTS, 1.0), CentersQuery(POINTS, sets)):
-        here, there = (
-            np.concatenate(list(query.blocks(_vault._open(demand)))) for demand in (listed, counted)
-        )
+        both = [_vault._open(demand) for demand in (listed, counted)]
+        here, there = (np.concatenate(list(query.blocks(rows))) for rows in both)
         assert (here == there).all()
     with pytest.warns(mdp.privacy.PrivateDataWarning):
         found = mdp.privacy.exact_cost(counted, some, 2)
         assert found == pytest.approx(mdp.privacy.exact_cost(listed, some, 2))
-    assert Tally(np.array([1]), np.array([2**61])).total(
-        lambda block: np.bincount(block, minlength=2)
-    ).tolist() == [0, 2**61]
+    tally = Tally(np.array([1]), np.array([2**61]))
+    assert tally.total(lambda block: np.bincount(block, minlength=2)).tolist() == [0, 2**61]
 
 
 def test_methods_answer_about_streamed_boxes(table, monkeypatch):
@@ -268,8 +262,7 @@ def test_rounds_read_a_sample_of_large_demand_and_the_last_step_all(monkeypatch)
         lambda d, q, *n: read.append((type(q).__name__, len(_vault._open(d)))) or noisy(d, q, *n),
     )
     result = mdp.k_means(box, demand, 3, epsilon=1, delta=1e-6)
-    assert read[0] == ("CountQuery", 20_000)
-    assert read[-1] == ("SumsQuery", 20_000)
+    assert read[0] == ("CountQuery", 20_000) and read[-1] == ("SumsQuery", 20_000)
     assert all(1500 < n < 2500 for _, n in read[1:-1])
     # 18,700 with a standard deviation of 850 (40 calls): 5.5 of them below. A sample's counts that
     # nobody scaled would be 2,000.
@@ -323,15 +316,13 @@ def test_subsampled_demand_has_its_share_by_fresh_coins(table):
 )
 def test_mistakes_are_named(source, asked, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    error = refuses(words, PrivateDemand.from_frame, BOX, source, **asked)
-    assert all_text(error)
+    assert all_text(refuses(words, PrivateDemand.from_frame, BOX, source, **asked))
 
 
 def test_sources_lead_nowhere():
     import pickle
 
-    source = Tally(np.array([1]), np.array([2]))
-    refuses("not pickled", pickle.dumps, source, error=TypeError)
+    refuses("not pickled", pickle.dumps, Tally(np.array([1]), np.array([2])), error=TypeError)
     demand = PrivateDemand.from_frame(POINTS, pd.DataFrame({"vertex": ["p1"]}))
     held = [getattr(demand, name) for name in dir(demand) if not name.startswith("__")]
     assert not any(isinstance(each, sources.Source) for each in held)

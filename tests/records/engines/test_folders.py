@@ -45,9 +45,8 @@ def by_dask(folder):
     for i, users in enumerate(USERS):
         name = f"part.{i}.parquet"
         folder.mkdir(exist_ok=True)
-        pq.write_table(
-            pa.table({"v": [1] * len(users), "u": users}), folder / name, metadata_collector=kept
-        )
+        table = pa.table({"v": [1] * len(users), "u": users})
+        pq.write_table(table, folder / name, metadata_collector=kept)
         kept[-1].set_file_path(name)
     schema = pq.read_schema(folder / name)
     pq.write_metadata(schema, folder / "_common_metadata")
@@ -58,9 +57,8 @@ def records_of(source, engine="embedded"):
     """Users of one record, of two, …"""
     if engine == "dask":
         pytest.importorskip("dask.dataframe")
-    found = gate._noisy(
-        contributors(str(source), "u", engine), HistogramQuery(LabelParts.of(NUMBERS)), None
-    )
+    query = HistogramQuery(LabelParts.of(NUMBERS))
+    found = gate._noisy(contributors(str(source), "u", engine), query, None)
     return [int(n) for n in found[:3]]
 
 

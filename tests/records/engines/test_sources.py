@@ -61,8 +61,7 @@ def test_a_record_stays_if_32_fresh_bits_are_below_its_share(monkeypatch):
 
 
 def test_tables_in_memory_are_those_that_are_there_already():
-    pl = pytest.importorskip("polars")
-    table = pl.DataFrame({"x": [1.0]})
+    table = pytest.importorskip("polars").DataFrame({"x": [1.0]})
     assert tables.TableInMemory.takes(table) and not tables.TableInMemory.takes(table.lazy())
     assert not tables.TableInMemory.takes([1.0])
 

@@ -19,14 +19,12 @@ from tests import cases, refuses, spark
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-FIRST = "u,v\na,1\nb,2\n"
-
 
 def records_of(folder, *others, engine="embedded"):
     """Users of one record, of two, …, of files in order."""
     if engine == "dask":
         pytest.importorskip("dask.dataframe")
-    for i, text in enumerate((FIRST, *others)):
+    for i, text in enumerate(("u,v\na,1\nb,2\n", *others)):
         data = text if isinstance(text, bytes) else text.encode()
         (folder / f"rows-{i}.csv").write_bytes(data)
     source = contributors(str(folder / "rows-*.csv"), "u", engine)
@@ -133,8 +131,7 @@ def test_what_a_line_is_no_other_line_tells(delimiter):
     for line in LINES:
         alone = Lines(line, form).columns(["u"])["u"]
         for other in LINES:
-            both = Lines(b"\n".join([line, filler, other]), form)
-            cells = texts(column(both.table(["u"]), "u"))
+            cells = texts(column(Lines(b"\n".join([line, filler, other]), form).table(["u"]), "u"))
             after = Lines(other, form).columns(["u"])["u"]
             first, last = ([text_of(c) for c in some] for some in (alone, after))
             assert cells == [*first, *between, *last], (line, other)
@@ -154,8 +151,7 @@ def test_packed_files_say_so_by_their_names(tmp_path):
 
 
 def test_marks_and_blank_lines(tmp_path):
-    packed = b"u,v\nc,3\n"
-    assert records_of(tmp_path, packed, "\ufeffu,v\nd,4\n", "\n\nu,v\ne,5\n") == [5, 0, 0]
+    assert records_of(tmp_path, b"u,v\nc,3\n", "\ufeffu,v\nd,4\n", "\n\nu,v\ne,5\n") == [5, 0, 0]
 
 
 def test_dates_of_numpy_keep_their_digits():
@@ -186,6 +182,5 @@ def test_spark_leaves_out_the_head_of_each_file_and_no_other_line(tmp_path):
             contributors(str(tmp_path / "?.csv"), "u", "spark")
     session.conf.unset("spark.sql.files.maxPartitionBytes")
     session.conf.unset("spark.sql.files.openCostInBytes")
-    span = pa.table({"u": pa.array([1, 2], pa.duration("us"))})
-    pq.write_table(span, tmp_path / "spans.parquet")
+    pq.write_table(pa.table({"u": pa.array([1, 2], pa.duration("us"))}), tmp_path / "spans.parquet")
     refuses("durations", lambda: contributors(str(tmp_path / "spans.parquet"), "u", "spark"))

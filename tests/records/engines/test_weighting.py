@@ -3,7 +3,6 @@
 import json
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,9 +17,10 @@ from metricdp.records.engines import RowEncoder
 from metricdp.records.engines.bounding import WHOLE, SharesOfOne
 from metricdp.records.engines.weighting import WeightAt, Weighted
 from metricdp.records.ingestion.encoders import AsRead, Reading
+from tests import path_metric, tries
 from tests.cli_world import build_road, fails, works
 
-PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
+PATH = path_metric(5)
 POINTS = Reading(RowEncoder(("c",), lambda block: block[:, 0].astype(np.int64)), "w")
 PLACES = Reading(RowEncoder(("x", "y"), np.asarray), "w")
 RECORDS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), max_size=40)
@@ -56,8 +56,7 @@ class Points:
         return records
 
 
-@settings(max_examples=80)
-@given(RECORDS)
+@tries(80, RECORDS)
 def test_weight_units_are_those_of_the_definition(records):
     users = [f"u{user}" for user, _ in records]
     at = np.array([place for _, place in records], np.int64)
@@ -68,13 +67,11 @@ def test_weight_units_are_those_of_the_definition(records):
     assert exact(demand, CountQuery()).tolist() == [WHOLE * len(set(users))]
 
 
-@settings(max_examples=40)
-@given(RECORDS)
+@tries(40, RECORDS)
 def test_what_an_engine_does_with_a_block_is_the_same(records):
     pd = pytest.importorskip("pandas")
     block = pd.DataFrame(records, columns=["_user", "_0"])[["_0", "_user"]].astype({"_user": str})
-    rows = pd.DataFrame(SharesOfOne().rows(block, POINTS))
-    found = rows.groupby("_0")["_1"].sum()
+    found = pd.DataFrame(SharesOfOne().rows(block, POINTS)).groupby("_0")["_1"].sum()
     assert {int(i): int(n) for i, n in found.items() if n} == naive(records)
 
 
@@ -87,8 +84,7 @@ def test_a_block_of_two_columns_has_the_weight_units_of_its_places_in_order(reco
     rows = pd.DataFrame(SharesOfOne().rows(block[names], PLACES))
     assert list(rows.columns) == ["_0", "_1", "_2", "_user"]
     want = naive([(user, (a, b)) for user, a, b in records])
-    found = rows.groupby(["_0", "_1"])["_2"].sum()
-    assert {at: int(n) for at, n in found.items() if n} == want
+    assert {at: int(n) for at, n in rows.groupby(["_0", "_1"])["_2"].sum().items() if n} == want
 
 
 def test_one_user_more_adds_one_unit_of_weight_and_changes_nothing_else():
@@ -107,8 +103,7 @@ def test_a_box_counts_groups_and_subsamples_by_weight_units():
     coins = np.random.default_rng(2)
     points = coins.random((300, 2)).round(1)
     # one of 65,536 weight units, two of half that
-    users = np.r_[coins.integers(0, 40, 297), 41, 42, 42]
-    held = weight_units(users.tolist(), points)
+    held = weight_units(np.r_[coins.integers(0, 40, 297), 41, 42, 42].tolist(), points)
     rows = Weighted(np.column_stack([points, held]))
     key = lambda block: (block @ [10, 110]).round().astype(np.uint64)  # noqa: E731
     keys, counts = rows.grouped(key)
@@ -158,13 +153,11 @@ def test_weights_are_people(method):
     demand = PrivateDemand(PATH, users % 5, user=users, weighting="share")
     release = mdp.k_median(PATH, demand, 2, epsilon=1, method=method).release
     assert 2600 < release.weights.sum() < 3400
-    hinted = mdp.release(PATH, demand, epsilon=1, records_hint=3000)
-    assert 2600 < hinted.weights.sum() < 3400
+    assert 2600 < mdp.release(PATH, demand, epsilon=1, records_hint=3000).weights.sum() < 3400
 
 
 def test_the_command_line(here, capsys):
-    rows = [f"7,u{i}" for i in range(2000)] + ["20,busy"] * 9000
-    build_road(here, 30, rows, "vertex,who")
+    build_road(here, 30, [f"7,u{i}" for i in range(2000)] + ["20,busy"] * 9000, "vertex,who")
     ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "1", "--epsilon", "1")
     reported = json.loads(works(capsys, *ask, "--user", "who", "--weighting", "share").out)
     assert reported["centers"] == [7] and reported["receipt"]["weighting"] == "share"

@@ -4,7 +4,6 @@ the threads.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metricdp.kernels.scores import CAP
@@ -12,9 +11,7 @@ from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served, SwapCosts
 from metricdp.universe import build_graph
-from tests import naive, refuses
-
-few = settings(max_examples=100, derandomize=True)
+from tests import naive, refuses, tries
 
 
 def metric_of(n, edges):
@@ -52,8 +49,7 @@ def searches(draw, most_points=9):
     return n, edges, demand, centers, swaps
 
 
-@few
-@given(searches(), st.sampled_from([1, 2]), st.integers(0, 2), st.integers(1, 12))
+@tries(100, searches(), st.sampled_from([1, 2]), st.integers(0, 2), st.integers(1, 12), fixed=True)
 def test_swap_costs_equal_their_definition_after_every_swap(problem, power, shift, cap):
     n, edges, demand, centers, swaps = problem
     metric, scale, at = metric_of(n, edges), Scale(shift, cap, power), np.array(centers)
@@ -68,8 +64,7 @@ def test_swap_costs_equal_their_definition_after_every_swap(problem, power, shif
             assert_right(costs, metric, at, demand, scale)
 
 
-@few
-@given(searches(), st.data())
+@tries(100, searches(), st.data(), fixed=True)
 def test_any_change_of_centers_may_be_served(problem, data):
     n, edges, demand, _, _ = problem
     metric, scale = metric_of(n, edges), Scale(0, 50, 1)
@@ -88,9 +83,8 @@ def test_other_metrics_too(kind, power, kept_rows, monkeypatch):
     monkeypatch.setattr("metricdp.arguments.ENTRIES", 100)
     rng = np.random.default_rng(5)
     points = np.r_[rng.random((30, 3)), np.zeros((5, 3))]
-    metric = (
-        {"l2": EuclideanMetric, "l1": ManhattanMetric}[kind](points) if kind != "matrix" else None
-    )
+    kinds = {"l2": EuclideanMetric, "l1": ManhattanMetric}
+    metric = kinds[kind](points) if kind != "matrix" else None
     metric = metric or PrecomputedMetric(np.abs(points[:, None] - points).max(axis=2))
     demand, at, scale = rng.integers(0, 35, 60), rng.permutation(35)[:4], Scale.of(metric, power)
     costs = SwapCosts(metric, *np.unique(demand, return_counts=True), scale)
@@ -136,8 +130,7 @@ def test_pages_of_a_row_are_used_again():
     assert costs._used <= 3 * costs._table.shape[1]
 
 
-@few
-@given(naive.graphs(12), st.integers(0, 60), st.data())
+@tries(100, naive.graphs(12), st.integers(0, 60), st.data(), fixed=True)
 def test_a_search_finds_all_that_is_strictly_nearer(graph_, bound, data):
     n, edges = graph_
     metric, found = metric_of(n, edges), {}
@@ -151,12 +144,10 @@ def test_a_search_finds_all_that_is_strictly_nearer(graph_, bound, data):
     for _ in range(2):  # the work space is fit for use again
         found.clear()
         searches.each(np.array([0]), np.array([bound]), take)
-        row = metric.grid_rows(source)[0]
-        assert found == {v: int(d) for v, d in enumerate(row) if d < bound}
+        assert found == {v: int(d) for v, d in enumerate(metric.grid_rows(source)[0]) if d < bound}
 
 
-@few
-@given(searches())
+@tries(100, searches(), fixed=True)
 def test_served_and_nearest_are_those_of_the_definition(problem):
     n, edges, _, centers, _ = problem
     metric, at = metric_of(n, edges), np.array(centers)
@@ -208,8 +199,7 @@ def test_costs_of_very_many_records_are_exact_and_saturate(counts, power):
         costs.serve(Served.by(metric, np.array(centers)))
         assert costs.total == cost(centers)
         others = [p for p in range(5) if p not in centers]
-        table = np.concatenate(
-            list(costs.costs(np.array([0, 1]), metric.inner(np.array(others))))
-        ).reshape(2, -1)
+        rows = costs.costs(np.array([0, 1]), metric.inner(np.array(others)))
+        table = np.concatenate(list(rows)).reshape(2, -1)
         expected = [[min(cost([kept, y]), CAP) for y in others] for kept in centers[::-1]]
         assert table.tolist() == expected

@@ -38,8 +38,7 @@ def test_edges_are_reported_once_each_way_or_not():
     assert {frozenset(pair) for pair in ends.tolist()} == expected
     reported = net.data()
     tails = np.array(unsqueezed(reported["tails"]))
-    heads = tails + unsqueezed(reported["reach"])
-    np.testing.assert_array_equal(np.c_[tails, heads], net.edges)
+    np.testing.assert_array_equal(np.c_[tails, tails + unsqueezed(reported["reach"])], net.edges)
 
 
 @pytest.mark.parametrize("signs", [1.0, -1.0])
@@ -55,8 +54,7 @@ def test_many_weights_keep_three_digits_of_either_sign():
     reported = network.packed_weights(weights)
     values = np.frombuffer(base64.b64decode(reported["values"]["bdata"]), "<f4")
     assert len(values) < 20_000
-    back = values[unsqueezed(reported["index"])]
-    assert np.abs(back / weights - 1).max() < 0.006
+    assert np.abs(values[unsqueezed(reported["index"])] / weights - 1).max() < 0.006
 
 
 def test_centers_without_a_place_are_records_too():
@@ -74,8 +72,7 @@ def test_edges_are_drawn_along_their_courses():
     graph = nx.MultiDiGraph(crs="EPSG:4326")
     for name, x in (("a", 10.0), ("b", 10.02), ("c", 10.04)):
         graph.add_node(name, x=x, y=50.0)
-    bent = "LINESTRING (10 50, 10.005 50.01, 10.02 50)"
-    graph.add_edge("b", "a", length=1.0, geometry=bent)
+    graph.add_edge("b", "a", length=1.0, geometry="LINESTRING (10 50, 10.005 50.01, 10.02 50)")
     graph.add_edge("c", "b", length=1.0)
     net = network.DrawnUniverse(mdp.GraphMetric(graph, symmetrize=True))
     by_name = {net.metric.ids[i]: net.points[p] for p, i in enumerate(net.order.tolist())}

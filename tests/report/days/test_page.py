@@ -28,8 +28,7 @@ def past(metric, *days):
 
 
 def data_of(page):
-    text = re.search(r'id="map-data">(.*?)</script>', page, re.DOTALL)[1]
-    reported = json.loads(text)
+    reported = json.loads(re.search(r'id="map-data">(.*?)</script>', page, re.DOTALL)[1])
     return reported | {"days": reported["levels"]}
 
 
@@ -85,8 +84,7 @@ def test_the_command_writes_it(here, capsys):
 def test_a_browser_moves_through_the_days(show, tmp_path):
     metric = streets(SIDE, lambda i: f"{i}{EVIL}")
     days = past(metric, (0, 40, 80), (0, 80, 41), (1, 41, 79), (1, 41, 79))
-    path = written(tmp_path / "a.html", days_page(metric, days))
-    page = show(path, 1100, 700)
+    page = show(written(tmp_path / "a.html", days_page(metric, days)), 1100, 700)
     assert page.text_content("#chosen").startswith("2026-11-04")
     assert page.locator("#centers tr").count() == 3
 

@@ -5,7 +5,6 @@ registry's rules as it is, and holds nothing private.
 import json
 from functools import cache
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -21,7 +20,7 @@ from metricdp.provenance import KEYS, package_facts
 from metricdp.report.assets import words
 from metricdp.report.evidence.facts import UNKNOWN
 from metricdp.report.evidence.named import BLANK, QUESTIONS
-from tests import cases, refuses
+from tests import cases, grid_metric, refuses
 from tests.report.evidence.schema import problems
 
 SOFTWARE = """
@@ -43,7 +42,7 @@ LISTED = OF_FINITE_UNIVERSES | OF_BOXES_ALONE
 
 @cache
 def grid():
-    return mdp.GraphMetric(nx.grid_2d_graph(5, 5), weight=None)
+    return grid_metric(5, 5)
 
 
 @cache
@@ -58,8 +57,7 @@ def demanded(universe, users=None):
         own |= {"weighting": "share"} if users == "share" else {"max_contributions": users}
     if universe is grid():
         return mdp.PrivateDemand(universe, [universe.ids[i % 7] for i in range(n)], **own)
-    points = np.random.default_rng(0).normal(0.5, 0.1, (n, 2))
-    return mdp.PrivateDemand(universe, points, **own)
+    return mdp.PrivateDemand(universe, np.random.default_rng(0).normal(0.5, 0.1, (n, 2)), **own)
 
 
 def clustered(method, universe, delta=0, neighboring="add-remove", users=None, call=mdp.k_median):
@@ -117,16 +115,14 @@ def at(record, path):
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_that_software_knows_is_left_blank(name):
     found = mdp.evidence(reported(name))
-    assert found.missing == []
-    assert set(found.blanks) == set(QUESTIONS)
+    assert found.missing == [] and set(found.blanks) == set(QUESTIONS)
     record = found.registry()
     assert problems(record) == []
     for path in SOFTWARE.split():
         value = at(record["deployment"], path)
         assert value not in (None, "", {}, []), path
         assert not str(value).startswith(BLANK), path
-    everything = json.dumps(found.to_dict()) + found.html()
-    assert UNKNOWN not in everything
+    assert UNKNOWN not in json.dumps(found.to_dict()) + found.html()
     known = [point for point in found.checklist() if point.answered]
     assert len(known) == 18
     assert all(point.answer.strip() for point in known)
@@ -151,11 +147,9 @@ def test_a_receipt_without_circumstances_tells_what_it_lacks():
 @pytest.mark.parametrize("name", CASES)
 def test_the_json_of_a_result_tells_the_same(name):
     result = reported(name)
-    plain = (
-        result.to_dict() if hasattr(result, "to_dict") else {"receipt": result.receipt.to_dict()}
-    )
-    again = mdp.evidence(json.loads(json.dumps(plain)))
-    assert again.to_dict() == mdp.evidence(result).to_dict()
+    told = hasattr(result, "to_dict")
+    plain = result.to_dict() if told else {"receipt": result.receipt.to_dict()}
+    assert mdp.evidence(json.loads(json.dumps(plain))).to_dict() == mdp.evidence(result).to_dict()
 
 
 def test_every_method_says_how_it_chooses():
@@ -175,8 +169,7 @@ def test_every_method_says_how_it_chooses():
 def test_a_saved_release_keeps_its_circumstances(tmp_path):
     release = reported("release")
     release.save(tmp_path / "homes.release")
-    loaded = mdp.Release.load(tmp_path / "homes.release", grid())
-    answer = loaded.k_median(k=2)
+    answer = mdp.Release.load(tmp_path / "homes.release", grid()).k_median(k=2)
     assert mdp.evidence(answer).to_dict() == mdp.evidence(release).to_dict()
 
 
@@ -188,9 +181,8 @@ def test_what_is_reported_is_right():
     assert "at most 3 records of each user" in details
     assert "replace-one" in details
     assert "the number of users" in record["dp_variant"]["unprotected_quantities"]
-    assert (
-        "epsilon 2 is spent and 1 is left" in record["privacy_loss"]["privacy_parameters_details"]
-    )
+    details = record["privacy_loss"]["privacy_parameters_details"]
+    assert "epsilon 2 is spent and 1 is left" in details
     assert "clinics" in record["privacy_loss"]["privacy_parameters_details"]
     assert package_facts()["sha256"] in record["implementation"]["mechanisms"]
     universe = found.facts.universe
@@ -207,9 +199,8 @@ def test_what_is_reported_is_right():
         model = mdp.evidence(reported(trust)).registry()["deployment"]
         assert model["deployment_model"]["model_name"] == name
         assert model["privacy_loss"]["number_of_privacy_units"] == 500
-    assert mdp.evidence(reported("uniform")).registry()["deployment"]["privacy_loss"][
-        "privacy_parameters"
-    ] == {"epsilon": 0.0}
+    registry = mdp.evidence(reported("uniform")).registry()
+    assert registry["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.0}
 
 
 def test_answers_take_the_place_of_blanks():
@@ -268,15 +259,11 @@ def test_an_audit_counts_for_its_own_package_only():
         "planted": [{"caught": True}, {"caught": True}],
     }
     said = mdp.evidence(reported("partition"), audit=audit).facts.audited()
-    assert said.startswith(
-        "passed, of this very package (short form): 3 of 3 checks passed, 2 of 2 planted"
-    )
+    checked = "3 of 3 checks passed, 2 of 2 planted"
+    assert said.startswith(f"passed, of this very package (short form): {checked}")
     other = audit | {"package": {"sha256": "0" * 64}, "passed": False}
-    assert (
-        mdp.evidence(reported("partition"), audit=other)
-        .facts.audited()
-        .startswith("FAILED, of ANOTHER package")
-    )
+    told = mdp.evidence(reported("partition"), audit=other).facts.audited()
+    assert told.startswith("FAILED, of ANOTHER package")
     for odd in ({}, {"passed": "yes"}, {"passed": True, "checks": [], "planted": [3]}):
         refuses("no result of", mdp.evidence, reported("partition"), audit=odd)
 
@@ -322,8 +309,7 @@ def test_an_evaluation_tells_the_error():
         found = mdp.evidence(reported("partition"), evaluation=shown)
         assert found.registry()["deployment"]["implementation"]["utility"].startswith(figures)
         assert figures.split(":")[0] in found.html()
-    with pytest.raises(InputError, match="no private evaluation"):
-        mdp.evidence(reported("partition"), evaluation={"mean": 3})
+    refuses("no private evaluation", mdp.evidence, reported("partition"), evaluation={"mean": 3})
 
 
 def test_yaml_says_what_the_record_says():
@@ -338,8 +324,7 @@ def test_yaml_says_what_the_record_says():
 
 def test_without_the_extra_it_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "yaml", None)
-    with pytest.raises(mdp.MetricDPError, match=r"\[evidence\]"):
-        mdp.evidence(reported("partition")).yaml()
+    refuses(r"\[evidence\]", mdp.evidence(reported("partition")).yaml, error=mdp.MetricDPError)
 
 
 def test_no_canary_sings():

@@ -106,12 +106,10 @@ def test_what_is_refused_costs_nothing(metric, wrong):
 
 
 def test_other_demands_and_universes_are_refused(metric):
-    with pytest.raises(InputError, match="another universe"):
-        mdp.explore(metric, mdp.PrivateDemand(streets(SIDE), []), [1], 2)
+    refuses("another universe", mdp.explore, metric, mdp.PrivateDemand(streets(SIDE), []), [1], 2)
     refuses("PrivateDemand", mdp.explore, metric, ["0"], [1], 2)
     cube = mdp.EuclideanSpace([0, 0, 0], [1, 1, 1])
-    with pytest.raises(InputError, match="two dimensions"):
-        mdp.explore(cube, mdp.PrivateDemand(cube, np.zeros((1, 3))), [1], 2)
+    refuses("two dimensions", mdp.explore, cube, mdp.PrivateDemand(cube, np.zeros((1, 3))), [1], 2)
     refuses("Ledger", explored, metric, ledger=5)
 
 
@@ -128,13 +126,12 @@ def test_the_page_holds_what_was_released(metric, shown):
     where = {tuple(p): i for i, p in enumerate(places.tolist())}
     order = [where[a, b] for a, b in zip(x.tolist(), y.tolist())]
     for level, reported in zip(shown.levels, data["levels"]):
-        weights = np.frombuffer(base64.b64decode(reported["weight"]["values"]["bdata"]), "<f4")[
-            unsqueezed(reported["weight"]["index"])
-        ]
+        weight = reported["weight"]
+        values = np.frombuffer(base64.b64decode(weight["values"]["bdata"]), "<f4")
+        weights = values[unsqueezed(weight["index"])]
         coreset = dict(zip(*level.result.release.coreset()))
-        np.testing.assert_allclose(
-            weights, [coreset.get(metric.ids[i], 0.0) for i in order], rtol=1e-6
-        )
+        expected = [coreset.get(metric.ids[i], 0.0) for i in order]
+        np.testing.assert_allclose(weights, expected, rtol=1e-6)
         ranked = [c["id"] for c in reported["centers"]]
         assert sorted(ranked) == sorted(level.result.centers)
         label = metric.nearest(ranked)[0]
@@ -207,9 +204,8 @@ def test_universes_without_coordinates_get_a_layout_and_boxes_a_plain_map():
     assert data["layout"] and data["unit"] is None and data["levels"][0]["shade"] is None
     box = mdp.EuclideanSpace([0, 0], [4, 2])
     points = np.array([[1.0, 1.0]] * 500 + [[3.5, 0.5]] * 500)
-    levels = mdp.explore(
-        box, mdp.PrivateDemand(box, points), [1, 8], 2, repeats=0, administrator=points
-    )
+    demand = mdp.PrivateDemand(box, points)
+    levels = mdp.explore(box, demand, [1, 8], 2, repeats=0, administrator=points)
     data = data_of(levels.page())
     assert data["box"] == [0, 0, 4, 2] and data["x"]["n"] == 0
     assert data["levels"][0]["x"]["n"] == data["levels"][0]["size"]
@@ -220,15 +216,13 @@ def test_universes_without_coordinates_get_a_layout_and_boxes_a_plain_map():
     assert set(np.unique(image)) == {1 + c["color"] for c in data["levels"][0]["centers"]}
     assert image[100, 100] != image[150, 350]
     cloud = mdp.EuclideanMetric(np.random.default_rng(0).random((50, 2)))
-    assert (
-        ">Points<" in mdp.explore(cloud, mdp.PrivateDemand(cloud, [0, 1]), [1], 2, repeats=0).page()
-    )
+    answer = mdp.explore(cloud, mdp.PrivateDemand(cloud, [0, 1]), [1], 2, repeats=0)
+    assert ">Points<" in answer.page()
 
 
 def test_an_empty_demand_makes_a_page(metric):
-    reported = mdp.explore(
-        metric, mdp.PrivateDemand(metric, []), [1], 3, repeats=0, administrator=[]
-    )
+    nobody = mdp.PrivateDemand(metric, [])
+    reported = mdp.explore(metric, nobody, [1], 3, repeats=0, administrator=[])
     assert len(data_of(reported.page())["levels"][0]["centers"]) == 3
     box = mdp.EuclideanSpace([0, 0], [1, 1])
     demand = mdp.PrivateDemand(box, np.zeros((0, 2)))
@@ -247,9 +241,8 @@ def test_centers_keep_their_rank_where_they_can():
 
 
 def test_words_about_privacy():
-    assert level_names(
-        [Fraction(1, 20), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5), Fraction(9)]
-    ) == ["Very strong", "Strong", "Good", "Moderate", "Weak", "Very weak"]
+    named = level_names([Fraction(1, 20), Fraction(1, 2), *map(Fraction, (1, 2, 5, 9))])
+    assert named == ["Very strong", "Strong", "Good", "Moderate", "Weak", "Very weak"]
     for epsilon, prior in itertools.product((0, 0.01, 0.1, 0.7, 2, 6), (0.5, 0.1)):
         exactly = 100 * prior * np.exp(epsilon) / (prior * np.exp(epsilon) + 1 - prior)
         reported = float(sureness(Fraction(epsilon), prior).split()[0])

@@ -86,8 +86,7 @@ def test_a_table_of_costs_is_smoothed_by_its_symmetric_distances():
 
 
 def test_a_raster_has_the_density_of_what_is_near(heat, tmp_path):
-    rasterio = pytest.importorskip("rasterio")
-    with rasterio.open(heat.save(tmp_path / "heat.tif")) as file:
+    with pytest.importorskip("rasterio").open(heat.save(tmp_path / "heat.tif")) as file:
         density, doubt = file.read()
         assert file.crs.to_epsg() == 4326 and "EPSILON" in file.tags()["METRICDP_RECEIPT"].upper()
         for at, place in enumerate(heat.universe.coordinates):
@@ -108,8 +107,7 @@ def test_a_raster_has_the_density_of_what_is_near(heat, tmp_path):
 def test_a_picture_is_drawn(heat, tmp_path):
     pytest.importorskip("matplotlib")
     assert heat.save(tmp_path / "heat.png").read_bytes().startswith(b"\x89PNG")
-    points = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 3]])
-    alone = mdp.heatmap(points, bandwidth=5)
+    alone = mdp.heatmap(mdp.EuclideanMetric([[0, 0], [4, 0], [9, 3]]), bandwidth=5)
     assert alone.per == (1.0, "point") and alone.plot().get_title().startswith("demand per point")
     assert "Points" in alone.page()
 

@@ -242,9 +242,8 @@ def test_numbers_of_centers_in_one_place_do_not_cover_each_other(show, tmp_path)
     for v, (x, y) in nx.get_node_attributes(graph, "pos").items():
         graph.nodes[v].update(x=x, y=y)
     universe = mdp.GraphMetric(graph, weight=None)
-    page = show(
-        written(tmp_path / "map.html", map_page(universe, [0, 1, 2, 3, 4, 5], basis="public"))
-    )
+    drawn = map_page(universe, [0, 1, 2, 3, 4, 5], basis="public")
+    page = show(written(tmp_path / "map.html", drawn))
     places = [disk["label"] for disk in disks(page)]
     pairs = [(a, b) for i, a in enumerate(places) for b in places[:i]]
     gaps = [max(abs(a[0] - b[0]) / 9, abs(a[1] - b[1]) / 12) for a, b in pairs]
@@ -266,8 +265,7 @@ def test_print_is_one_sheet_and_shows_what_the_screen_does(visit):
     page.click("tbody tr:nth-child(2) button")
     page.click("#zoom-out")
     first, places = seen(page), disks(page)
-    sheet = page.pdf(format="A4", print_background=True)
-    assert len(re.findall(rb"/Type\s*/Page\b", sheet)) == 1
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4", print_background=True))) == 1
     assert seen(page) == first and disks(page) == places
     page.emulate_media(media="print")
     stage = page.locator("#stage").bounding_box()
@@ -312,8 +310,7 @@ def test_resizing_keeps_the_whole_map_or_the_place(visit):
     page.set_viewport_size({"width": 800, "height": 500})
     until(page, "stage.seen().wide < 500")
     assert {disk["c"]["rank"] for disk in disks(page)} == {1, 2, 3, 4}
-    inside = [0 < disk["x"] < 460 and 0 < disk["y"] < 500 for disk in disks(page)]
-    assert all(inside)
+    assert all(0 < disk["x"] < 460 and 0 < disk["y"] < 500 for disk in disks(page))
     page.click("tbody tr:nth-child(1) button")
     place = seen(page)[0] / page.evaluate("stage.seen().wide")
     page.set_viewport_size({"width": 1000, "height": 700})

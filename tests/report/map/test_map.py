@@ -30,18 +30,16 @@ RECEIPT = Receipt.of([COUNTED], "add-remove", "record")
 def grid(side, *, ids=None, coordinates="lonlat", name="grid"):
     """A side × side grid of unit edges, 0.01 degrees apart near Coquimbo."""
     at = np.arange(side * side).reshape(side, side)
-    pairs = np.vstack(
-        [np.c_[at[:, :-1].ravel(), at[:, 1:].ravel()], np.c_[at[:-1].ravel(), at[1:].ravel()]]
-    )
+    east, south = (at[:, :-1], at[:, 1:]), (at[:-1], at[1:])
+    pairs = np.vstack([np.c_[a.ravel(), b.ravel()] for a, b in (east, south)])
     place = np.c_[np.tile(np.arange(side), side), np.repeat(np.arange(side), side)] * 0.01 + [
         -71.3,
         -30.0,
     ]
     ids = list(range(side * side)) if ids is None else ids
     where = {"coordinates": place, "coordinate_system": coordinates} if coordinates else {}
-    return GraphMetric(
-        build_graph(pairs[:, 0], pairs[:, 1], None, ids=ids, directed=False, name=name, **where)
-    )
+    named = {"ids": ids, "directed": False, "name": name, **where}
+    return GraphMetric(build_graph(pairs[:, 0], pairs[:, 1], None, **named))
 
 
 def data_of(page):
@@ -83,9 +81,8 @@ def edges_of(data):
 def test_page_shows_centers_territories_and_noisy_mass():
     metric = grid(12, ids=[f"node-{i}" for i in range(144)])
     weights = np.random.default_rng(0).normal(3, 1, 144)
-    page = map_page(
-        metric, ["node-13", "node-130"], weights=weights, receipt=RECEIPT, method="partition", k=2
-    )
+    about = {"weights": weights, "receipt": RECEIPT, "method": "partition", "k": 2}
+    page = map_page(metric, ["node-13", "node-130"], **about)
     data = data_of(page)
     centers = centers_of(page)
     assert "<title>2 centers · grid · ε = 0.333333</title>" in page
@@ -105,10 +102,10 @@ def test_page_shows_centers_territories_and_noisy_mass():
     plane = drawing.project(metric).points[order]
     scale = np.ptp(plane, axis=0).max() / (data["steps"] - 1)
     np.testing.assert_allclose(place * scale + data["box"][:2], plane, atol=scale)
-    assert (
+    promise = (
         "Nothing on this page was computed from private data other than through these releases."
-        in page
     )
+    assert promise in page
     assert "can become at most 58.3 % sure of it from this page." in page  # e^(1/3) : 1
     facts = ["discrete Laplace", "histogram of 8 parts", "add-remove", "partition"]
     for said in ["0.333333 (exactly 1/3)", *facts]:
@@ -146,9 +143,8 @@ def test_everything_of_the_user_is_escaped():
 
 def test_equal_arguments_give_equal_pages():
     def make():
-        return map_page(
-            grid(7, coordinates=None), [3, 40], weights=np.arange(49.0), receipt=RECEIPT
-        )
+        weights = np.arange(49.0)
+        return map_page(grid(7, coordinates=None), [3, 40], weights=weights, receipt=RECEIPT)
 
     assert make() == make()
 
@@ -208,13 +204,11 @@ def test_degrees_become_kilometers_at_the_middle_latitude():
 
 def test_the_antimeridian_is_no_border():
     metric = grid(11)
-    metric.coordinates = np.c_[
-        (metric.coordinates[:, 0] + 71.3 + 179.95 + 180) % 360 - 180, metric.coordinates[:, 1]
-    ]
+    longitude, latitude = metric.coordinates.T
+    metric.coordinates = np.c_[(longitude + 71.3 + 179.95 + 180) % 360 - 180, latitude]
     assert np.ptp(metric.coordinates[:, 0]) > 359
-    np.testing.assert_allclose(
-        drawing.project(metric).points, drawing.project(grid(11)).points, atol=1e-6
-    )
+    expected = drawing.project(grid(11)).points
+    np.testing.assert_allclose(drawing.project(metric).points, expected, atol=1e-6)
 
 
 def test_shading_has_the_color_of_the_nearest_territory():
@@ -260,15 +254,13 @@ def test_a_receipt_says_whose_promise_it_is():
 
 def read_png(data):
     """(rows, columns, channels) of an image; of one with a palette, its numbers of colors."""
-    pillow = pytest.importorskip("PIL.Image")
-    image = np.asarray(pillow.open(io.BytesIO(data)))
+    image = np.asarray(pytest.importorskip("PIL.Image").open(io.BytesIO(data)))
     return image.reshape(*image.shape[:2], -1)
 
 
 def test_browser_draws_territories_in_their_colors(show, tmp_path):
     centers = [a * 50 + b for a in (8, 25, 41) for b in (8, 25, 41)]
-    noise = np.random.default_rng(2).random(2500)
-    about = {"weights": noise, "receipt": RECEIPT}
+    about = {"weights": np.random.default_rng(2).random(2500), "receipt": RECEIPT}
     path = written(tmp_path / "page.html", map_page(grid(50), centers, **about))
     page = show(path)
     stage = read_png(page.locator("#stage").screenshot())[:, :, :3].astype(int)
@@ -295,9 +287,8 @@ def test_browser_shows_ids_as_text(show, tmp_path):
 
 def test_browser_adds_up_noisy_weights_with_their_signs(show, tmp_path):
     weights = np.random.default_rng(5).normal(0.5, 2, 900)
-    page = show(
-        written(tmp_path / "page.html", map_page(grid(30), [0], weights=weights, receipt=RECEIPT))
-    )
+    drawn = map_page(grid(30), [0], weights=weights, receipt=RECEIPT)
+    page = show(written(tmp_path / "page.html", drawn))
     stage = page.locator("#stage").bounding_box()
     for _ in range(7):
         page.click("#zoom-out")

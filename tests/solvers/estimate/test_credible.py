@@ -24,8 +24,7 @@ from tests.solvers.estimate.test_tree_posterior import PAIR, counts, integrated,
 )
 def test_draws_have_the_posterior_mean(rounds, monkeypatch):
     monkeypatch.setattr(tree_posterior, "_ROUNDS", 1)
-    estimate = joint_posterior(PAIR, rounds)
-    drawn = estimate.draw(20_000)
+    drawn = joint_posterior(PAIR, rounds).draw(20_000)
     assert (drawn >= 0).all()
     error = drawn.std(axis=0) / np.sqrt(len(drawn))
     exact = integrated(PAIR, rounds, any_share=False)
@@ -50,9 +49,8 @@ def test_draws_of_a_large_tree_add_up_and_spread_as_noise_does():
 
 @pytest.fixture(scope="module")
 def grid():
-    return mdp.GraphMetric(
-        nx.convert_node_labels_to_integers(nx.grid_2d_graph(30, 30)), weight=None
-    )
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(30, 30))
+    return mdp.GraphMetric(graph, weight=None)
 
 
 def released(metric, true, scale, seed):
@@ -79,8 +77,7 @@ def test_intervals_hold_for_even_and_for_concentrated_demand(grid, spots, scale)
             distribution = np.ones(900)
         true = rng.multinomial(4000, distribution / distribution.sum())
         estimate = released(grid, true, scale, seed)
-        weights = estimate.tree.spread(estimate.mean)
-        centers = solve(grid, weights, 6, starts=1).centers
+        centers = solve(grid, estimate.tree.spread(estimate.mean), 6, starts=1).centers
         labels, away = grid.nearest_to(centers)
         reported = Credible(estimate)
         mean = reported.mean(np.asarray(away, float))
@@ -107,8 +104,7 @@ def test_more_noise_and_higher_levels_widen(grid):
 
 
 def test_a_single_part_has_intervals_too(grid):
-    tree = hierarchy(grid, 0).cut(1)
-    reported = Credible(joint_posterior(tree, [counts([0], [500], 3.0)]))
+    reported = Credible(joint_posterior(hierarchy(grid, 0).cut(1), [counts([0], [500], 3.0)]))
     mean = reported.mean(np.asarray(grid.nearest_to(np.array([450]))[1], float))
     assert mean.low < mean.estimate < mean.high
     assert reported.sums(np.zeros(900, np.int64), 1).estimate[0] == pytest.approx(500)
@@ -116,8 +112,7 @@ def test_a_single_part_has_intervals_too(grid):
 
 def test_shared_territories_are_reported_as_unshared_ones_are(grid):
     rng = np.random.default_rng(4)
-    true = rng.poisson(3, 900)
-    reported = Credible(released(grid, true, 4.0, 1))
+    reported = Credible(released(grid, rng.poisson(3, 900), 4.0, 1))
     labels = rng.integers(0, 3, 900)
     whole = reported.sums(labels, 3)
     points = np.tile(np.arange(900), 2)

@@ -103,8 +103,7 @@ def test_without_any_records_everything_is_possible():
 
 @pytest.mark.parametrize("scale", [0.4, 3.0, 5000.0])
 def test_draws_of_gaussian_noise_have_its_distribution(scale):
-    noisy = Noisy(np.zeros(1), np.array([scale]), ["discrete Gaussian"])
-    draws = noisy._noise(0)
+    draws = Noisy(np.zeros(1), np.array([scale]), ["discrete Gaussian"])._noise(0)
     support = np.arange(-200, 201)
     distribution = np.exp(-(support**2) / (2 * scale**2))
     variance = (distribution / distribution.sum() @ support**2) if scale < 10 else scale**2

@@ -79,8 +79,7 @@ def test_typical_splits_are_assumed_until_many_counts_differ(expected):
     for m in (4, 600):
         tree = random_tree(m, 3)
         if expected:
-            numbers = tree.sizes * np.linspace(1, 2, 2 * m - 1)
-            tree = replace(tree, numbers=numbers)
+            tree = replace(tree, numbers=tree.sizes * np.linspace(1, 2, 2 * m - 1))
         even = Counts(np.arange(m), 1000 * tree.sizes[:m], 5.0)
         found = joint_posterior(tree, [even], any_share=True, planar=True)
         assert all(abs(each.sum() - 1) < 1e-9 for each in found.frequencies.values())
@@ -147,8 +146,7 @@ def test_records_that_follow_the_expectation_are_distinguished_from_others():
                 assert found is estimate
                 continue
             assert found.by_chance and found.trust == 1.0
-            drawn = found.draw(200)
-            assert np.abs(drawn.mean(axis=0) - found.mean).sum() < 0.1 * found.mean.sum()
+            assert np.abs(found.draw(200).mean(axis=0) - found.mean).sum() < 0.1 * found.mean.sum()
             errors.append([np.abs(each.mean - true).sum() for each in (estimate, found)])
     learned, held = np.mean(errors, axis=0)
     assert held < 0.9 * learned

@@ -7,7 +7,7 @@ import pytest
 import metricdp as mdp
 from metricdp.solvers.estimate.credible import UNEVEN
 from metricdp.solvers.estimate.smoothing import Smoothing, drawn_demand, standard_error
-from tests import refuses
+from tests import grid_metric, path_metric, refuses
 from tests.naive import random_graph
 
 
@@ -51,7 +51,7 @@ def test_demand_is_spread_by_the_kernel_of_shortest_paths(seed):
 
 
 def test_moving_demand_to_a_net_keeps_it_and_changes_little():
-    metric = mdp.GraphMetric(nx.path_graph(4000), weight=None)
+    metric = path_metric(4000)
     weights = np.zeros(4000)
     weights[1000:3000] = np.random.default_rng(0).random(2000)
     away = np.abs(np.subtract.outer(np.arange(4000), np.arange(4000))).astype(float)
@@ -72,7 +72,7 @@ def test_one_way_streets_count_both_ways():
 
 
 def test_draws_keep_counts_and_deviate_as_intervals_do():
-    metric = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
+    metric = grid_metric(9, 9)
     homes = mdp.PrivateDemand(metric, [(2, 2)] * 40 + [(7, 5)] * 60)
     reported = mdp.release(metric, homes, epsilon=0.5)._credible
     drawn = drawn_demand(reported)
@@ -89,12 +89,11 @@ def test_draws_keep_counts_and_deviate_as_intervals_do():
 
 @pytest.mark.parametrize("graph", [True, False])
 def test_the_bandwidth_is_the_smallest_that_noise_allows(graph):
-    metric = mdp.GraphMetric(nx.path_graph(60), weight=None)
+    metric = path_metric(60)
     away = metric.distances(range(60))
     metric = metric if graph else mdp.PrecomputedMetric(away)
     coins = np.random.default_rng(3)
-    shown = np.full(60, 5.0)
-    demand = np.column_stack([shown, coins.poisson(5.0, (60, 200))])
+    demand = np.column_stack([np.full(60, 5.0), coins.poisson(5.0, (60, 200))])
     kernel = Smoothing(metric)
     width = kernel.bandwidth(demand, 0.15)
 
@@ -109,7 +108,7 @@ def test_the_bandwidth_is_the_smallest_that_noise_allows(graph):
 
 
 def test_what_cannot_be_drawn_is_refused():
-    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    metric = path_metric(9)
     release = mdp.release(metric, mdp.PrivateDemand(metric, [3] * 900), epsilon=1)
     assert mdp.heatmap(release).receipt is release.receipt
     for call in (
@@ -124,7 +123,7 @@ def test_what_cannot_be_drawn_is_refused():
 
 
 def test_other_releases_need_a_bandwidth_and_boxes_have_none():
-    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    metric = path_metric(9)
     release = mdp.release(metric, mdp.PrivateDemand(metric, [3] * 900), epsilon=1)
     release.estimate = None
     refuses("give a bandwidth", release.heatmap)

@@ -20,9 +20,8 @@ def tree_of(sizes, children) -> PartitionTree:
         sizes.append(sizes[left] + sizes[right])
     labels = np.repeat(np.arange(m), np.array(sizes[:m], int)).astype(np.int32)
     universe = mdp.EuclideanMetric(np.arange(len(labels), dtype=float)[:, None])
-    return PartitionTree(
-        universe, labels, np.array(children, np.int64).reshape(-1, 2), np.array(sizes, float)
-    )
+    pairs = np.array(children, np.int64).reshape(-1, 2)
+    return PartitionTree(universe, labels, pairs, np.array(sizes, float))
 
 
 def random_tree(m: int, seed: int = 0) -> PartitionTree:
@@ -90,17 +89,15 @@ def test_two_parts_against_integration(noisy, total, monkeypatch):
     rounds = [counts([0, 1], noisy, scale)]
     rounds += [] if total is None else [counts([2], [total], 20.0)]
     expected = integrated(PAIR, rounds, any_share=False)
-    np.testing.assert_allclose(
-        posterior_mean(PAIR, noisy, scale, total, 20.0), expected, rtol=0.02, atol=0.08 * scale
-    )
+    found = posterior_mean(PAIR, noisy, scale, total, 20.0)
+    np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.08 * scale)
 
 
 @settings(max_examples=60, derandomize=True)
 @given(st.integers(1, 8), st.integers(0, 1000), st.sampled_from([0.01, 1.0, 30.0, 1e6]), st.data())
 def test_finite_and_not_negative_whatever_was_drawn(m, seed, scale, data):
-    noisy = np.rint(
-        scale * np.array(data.draw(st.lists(st.integers(-40, 200), min_size=m, max_size=m)))
-    ).astype(np.int64)
+    counts = data.draw(st.lists(st.integers(-40, 200), min_size=m, max_size=m))
+    noisy = np.rint(scale * np.array(counts)).astype(np.int64)
     whole = float(noisy.sum())
     total = data.draw(st.sampled_from([None, 0.0, -5.0 * scale, whole, whole + 30 * scale]))
     found = posterior_mean(random_tree(m, seed), noisy, scale, total, 20 * scale)
@@ -124,15 +121,13 @@ def test_an_accurate_total_is_kept():
     held = posterior_mean(tree, noisy, 10.0, true.sum() + off, 5.0)
     assert abs(held.sum() - true.sum()) < 25
     assert abs(held.sum() - true.sum()) < abs(free.sum() - true.sum()) + 5
-    more = posterior_mean(tree, noisy, 10.0, true.sum() + 60.0, 5.0)
-    assert more.sum() > held.sum() + 15
+    assert posterior_mean(tree, noisy, 10.0, true.sum() + 60.0, 5.0).sum() > held.sum() + 15
 
 
 @pytest.mark.parametrize("kind", ["sparse", "smooth"])
 def test_better_than_the_noisy_counts(kind):
     """On demand in few parts, and on demand spread like the universe."""
-    points = np.random.default_rng(0).random((600, 2))
-    tree = hierarchy(mdp.EuclideanMetric(points)).cut(60)
+    tree = hierarchy(mdp.EuclideanMetric(np.random.default_rng(0).random((600, 2)))).cut(60)
     rng, errors, plain, leftover = np.random.default_rng(1), [], [], []
     for _ in range(8):
         if kind == "sparse":
@@ -145,8 +140,7 @@ def test_better_than_the_noisy_counts(kind):
         errors.append(np.abs(found - true).sum())
         plain.append(np.abs(noisy - true).sum())
         leftover.append(found[true == 0].sum() / true.sum() if kind == "sparse" else 0)
-    assert np.mean(errors) < 0.5 * np.mean(plain)
-    assert np.mean(leftover) < 0.15
+    assert np.mean(errors) < 0.5 * np.mean(plain) and np.mean(leftover) < 0.15
 
 
 def test_no_worse_than_the_noisy_counts_where_these_are_good():
@@ -155,10 +149,8 @@ def test_no_worse_than_the_noisy_counts_where_these_are_good():
     tree, rng = hierarchy(mdp.EuclideanMetric(points)).cut(60), np.random.default_rng(1)
     true = np.rint(tree.sizes[:60] * rng.uniform(50, 400, 60)).astype(int)
     noisy = [laplace(true, 10, rng) for _ in range(6)]
-    errors = [
-        np.abs(posterior_mean(tree, counts, 10.0, float(true.sum()), 200.0) - true).sum()
-        for counts in noisy
-    ]
+    means = [posterior_mean(tree, counts, 10.0, float(true.sum()), 200.0) for counts in noisy]
+    errors = [np.abs(mean - true).sum() for mean in means]
     assert np.mean(errors) < 1.1 * np.mean([np.abs(counts - true).sum() for counts in noisy])
 
 

@@ -1,6 +1,7 @@
 """Every objective passes the tests of `metricdp.testing.ObjectiveTestCase`."""
 
 import signal
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from metricdp.solvers.objectives import OBJECTIVES
 from metricdp.solvers.stopping import Deadline
 from metricdp.testing import ObjectiveTestCase
 from tests import naive_objectives as naive
+from tests import path_metric, refuses
 
 
 def definition(name, k):
@@ -55,5 +57,82 @@ class TestObjectives(ObjectiveTestCase):
 
 
 def test_every_objective_has_a_case():
-    tested = {type(definition(name, 1)[0]()) for name in naive.OBJECTIVES}
-    assert tested == set(OBJECTIVES.values())
+    assert {type(definition(name, 1)[0]()) for name in naive.OBJECTIVES} == set(OBJECTIVES.values())
+
+
+# Powers and aversions so large that costs leave single precision, against all choices of sites
+
+
+o = mdp.objectives
+PATH = path_metric(8)
+COSTS = PATH.distances(PATH.ids)
+WEIGHTS = np.array([3.0, 0, 1, 1, 50, 0, 2, 1])
+
+
+def level(distance, kappa):
+    """The Kolm–Pollak equivalent, summed relative to the largest."""
+    counted = WEIGHTS > 0
+    most = distance[counted].max()
+    terms = WEIGHTS[counted] @ np.exp(kappa * (distance[counted] - most))
+    return most + np.log(terms / WEIGHTS.sum()) / kappa
+
+
+def best(value, k=2):
+    return min(value(COSTS[list(rows)].min(axis=0)) for rows in combinations(range(8), k))
+
+
+@pytest.mark.parametrize("kappa", [0.01, 1.0, 7.0, 12.0, 300.0, 1e9])
+def test_aversion_without_overflow(kappa):
+    plan = mdp.solve(PATH, o.Equity(2, kappa=kappa), weights=WEIGHTS)
+    found = COSTS[PATH.positions(plan.centers)].min(axis=0)
+    assert plan.value == pytest.approx(level(found, kappa), rel=1e-9)
+    assert plan.value == pytest.approx(best(lambda d: level(d, kappa)), rel=1e-9)
+    assert plan.gap <= 1e-3  # bounds of costs of many digits
+    assert plan.compare(plan.centers)["ratio"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("z", [3, 30, 50, 250])
+def test_powers_without_overflow(z):
+    plan = mdp.solve(PATH, o.KZ(2, z), weights=WEIGHTS)
+    assert plan.value == pytest.approx(best(lambda d: float(WEIGHTS @ d**z)), rel=1e-9)
+
+
+def test_powers_that_cannot_be_distinguished():
+    refuses("z=1e\\+06 is too large: distances of up to", lambda: mdp.solve(PATH, o.KZ(2, 1e6)))
+
+
+def crowded(kind, mean, times):
+    """Three sites of hardly enough room for so much on average, all in another unit."""
+    share = mean * times
+    if kind == "sizes":
+        return o.Capacitated(3, [o.Size(0.77 * share), o.Size(1.76 * share, 0.25 * share, 2)])
+    if kind == "coverage":
+        return o.MaxCoverage(3, 2.0, capacities=0.8 * share)
+    least = 0.85 * share if kind == "minimum" else 0.0
+    return o.Capacitated(3, 1.2 * share, single_source=kind == "whole", minimum=least)
+
+
+@pytest.mark.parametrize("kind", ["shared", "whole", "minimum", "sizes", "coverage"])
+@pytest.mark.parametrize("seed", [5, 10])
+def test_units_of_demand_do_not_matter(seed, kind):
+    """HiGHS's tolerances are absolute: beside loads of 1e-12 it saw neither room nor cost, and
+    proved what was not so.
+    """
+    rng = np.random.default_rng(seed)
+    metric = mdp.ManhattanMetric(rng.integers(0, 6, (9, 2)).astype(float))
+    weights = rng.integers(1, 9, 9).astype(float)
+    plain = mdp.solve(metric, crowded(kind, weights.mean() * 3, 1.0), weights=weights)
+    for times in (2.0**-90, 2.0**-40, 2.0**90):
+        plan = mdp.solve(metric, crowded(kind, weights.mean() * 3, times), weights=weights * times)
+        assert plan.value == pytest.approx(plain.value * times, rel=1e-9)
+        assert plan.bound == pytest.approx(plain.bound * times, rel=1e-5)
+        rooms = np.array(plan.capacities)
+        assert (np.array(list(plan.loads.values())) <= rooms * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("single_source", [False, True])
+def test_a_client_without_load_is_served_all_the_same(single_source):
+    table = mdp.CostTable([[2.0], [5.0]])
+    asked = o.PCenter(1, capacities=1.0, single_source=single_source)
+    plan = mdp.solve(table, asked, weights=[1.0], loads=[0.0])
+    assert (plan.value, plan.bound, plan.centers) == (2.0, 2.0, [0])

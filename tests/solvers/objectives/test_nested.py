@@ -2,20 +2,18 @@
 
 from itertools import combinations
 
-import networkx as nx
 import numpy as np
 import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from tests import refuses
+from tests import grid_metric, path_metric, refuses
 
 o = mdp.objectives
 
 
 def cost(metric, sites, weights):
-    rows = metric.distance_rows(np.asarray(sites))
-    return float(weights @ rows.min(axis=0))
+    return float(weights @ metric.distance_rows(np.asarray(sites)).min(axis=0))
 
 
 def least_price(metric, weights, first, last):
@@ -47,8 +45,7 @@ def test_stages_are_nested_priced_and_near_the_best_chain(seed):
 
 
 def test_the_order_of_all_openings_keeps_what_is_open():
-    metric = mdp.GraphMetric(nx.grid_2d_graph(5, 5), weight=None)
-    plan = mdp.solve(metric, o.Nested(range(1, 6)), opened=[(0, 0)], forbidden=[(2, 2)])
+    plan = mdp.solve(grid_metric(5, 5), o.Nested(range(1, 6)), opened=[(0, 0)], forbidden=[(2, 2)])
     assert plan.centers[0] == (0, 0) and (2, 2) not in plan.centers
     assert [stage.k for stage in plan.stages] == [1, 2, 3, 4, 5]
     values = [stage.value for stage in plan.stages]
@@ -57,7 +54,7 @@ def test_the_order_of_all_openings_keeps_what_is_open():
 
 
 def test_coverage_grows_in_stages():
-    metric = mdp.GraphMetric(nx.path_graph(30), weight=None)
+    metric = path_metric(30)
     asked = o.Nested([1, 3], of=lambda k: o.MaxCoverage(k, limit=3))
     plan = mdp.solve(metric, asked)
     assert asked.maximized and [stage.value for stage in plan.stages] == [7.0, 21.0]
@@ -66,7 +63,7 @@ def test_coverage_grows_in_stages():
 
 
 def test_a_release_answers_in_stages():
-    metric = mdp.GraphMetric(nx.path_graph(20), weight=None)
+    metric = path_metric(20)
     release = mdp.release(metric, mdp.PrivateDemand(metric, [3] * 900 + [15] * 500), epsilon=4)
     plan = release.solve(o.Nested([1, 2]))
     assert plan.noisy and plan.centers[0] in range(1, 17) and len(plan.stages) == 2
@@ -78,7 +75,7 @@ def test_no_numbers_of_sites_are_refused(ks):
 
 
 def test_what_nested_cannot_do_is_said():
-    metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
+    metric = path_metric(5)
     refuses("at least their number", lambda: mdp.solve(metric, o.Nested([1, 3]), opened=[0, 1]))
     with pytest.raises(InputError, match="stages are of"):
         _ = mdp.solve(metric, o.KMedian(2)).stages
@@ -86,7 +83,7 @@ def test_what_nested_cannot_do_is_said():
 
 
 def test_stages_with_sizes_report_the_capacity_of_each_site():
-    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    metric = path_metric(9)
     sizes = [o.Size(2.0), o.Size(7.0, most=1)]
     plan = mdp.solve(metric, o.Nested([2, 3], of=lambda k: o.Capacitated(k, sizes)))
     rows = plan.to_frame(assignments=True)
@@ -102,6 +99,5 @@ def test_only_the_stages_alone_are_proved(monkeypatch):
     proved = []
     certify = medians.certify
     monkeypatch.setattr(medians, "certify", lambda *a, **o: proved.append(a) or certify(*a, **o))
-    metric = mdp.GraphMetric(nx.grid_2d_graph(5, 5), weight=None)
-    plan = mdp.solve(metric, mdp.objectives.Nested(ks=[2, 4, 6]))
+    plan = mdp.solve(grid_metric(5, 5), mdp.objectives.Nested(ks=[2, 4, 6]))
     assert len(proved) == 3 and all(stage.bound for stage in plan.stages)

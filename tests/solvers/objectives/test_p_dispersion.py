@@ -8,7 +8,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.solvers.objectives import p_dispersion
-from tests import refuses
+from tests import path_metric, refuses
 
 o = mdp.objectives
 
@@ -25,7 +25,7 @@ def _one_way():
 
 UNIVERSES = {
     "points": lambda: mdp.EuclideanMetric(np.random.default_rng(1).random((12, 2))),
-    "road": lambda: mdp.GraphMetric(nx.path_graph(12), weight=None),
+    "road": lambda: path_metric(12),
     "one-way": _one_way,
 }
 
@@ -44,8 +44,7 @@ def test_none_is_better(universe, opened, k):
     for places in (range(12), range(1, 9)):
         asked = {"opened": opened, "candidates": list(places)}
         plan = mdp.solve(metric, o.PDispersion(k), **asked)
-        best = _best(metric, k, opened, places)
-        assert plan.value == pytest.approx(best)
+        assert plan.value == pytest.approx(_best(metric, k, opened, places))
         assert plan.gap == pytest.approx(0, abs=1e-9)
         assert set(opened) <= set(plan.centers) <= set(places)
         assert plan.compare(plan.centers)["ratio"] == pytest.approx(1)
@@ -73,8 +72,7 @@ def test_no_bound_trusts_a_table_to_be_a_metric(seed, block, monkeypatch):
     table = np.triu(table, 1) + np.triu(table, 1).T
     metric = mdp.PrecomputedMetric(table)
     plan = mdp.solve(metric, o.PDispersion(3))
-    best = _best(metric, 3, [], range(12))
-    assert plan.value <= best * (1 + 1e-9) <= plan.bound * (1 + 2e-9)
+    assert plan.value <= _best(metric, 3, [], range(12)) * (1 + 1e-9) <= plan.bound * (1 + 2e-9)
     assert block == 0 or plan.gap == 0
 
 
@@ -111,6 +109,5 @@ def test_what_is_refused():
 
 def test_all_sites_required_where_not_all_distances_are_held(monkeypatch):
     monkeypatch.setattr(p_dispersion, "WHOLE_BLOCK", 0)
-    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    plan = mdp.solve(metric, mdp.objectives.PDispersion(3), opened=[0, 4, 7])
+    plan = mdp.solve(path_metric(9), mdp.objectives.PDispersion(3), opened=[0, 4, 7])
     assert (plan.value, plan.bound, plan.gap) == (3, 3, 0)

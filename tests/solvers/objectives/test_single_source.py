@@ -30,8 +30,7 @@ def least(costs, loads, room, k, fixed, spare=None):
     for rows in combinations(range(len(costs)), k):
         if set(fixed.tolist()) <= set(rows):
             at = list(rows)
-            ones = np.ones(len(loads))
-            values.append(within_room_whole(costs[at], ones, loads, room[at], limit))
+            values.append(within_room_whole(costs[at], np.ones(len(loads)), loads, room[at], limit))
     return min((value for value in values if value is not None), default=np.inf)
 
 
@@ -53,8 +52,7 @@ def test_it_is_proven_best(way, nearest, monkeypatch):
         if np.isinf(best):
             assert made.rows is None
             continue
-        assert made.upper == pytest.approx(best, rel=1e-9)
-        assert made.lower == made.upper
+        assert made.upper == pytest.approx(best, rel=1e-9) and made.lower == made.upper
         assert set(fixed.tolist()) <= set(made.rows.tolist())
         served = made.site >= 0
         used = np.bincount(made.site[served], loads[served], 3)
@@ -76,8 +74,7 @@ def test_a_cut_short_bound_is_still_below(monkeypatch):
         made = SingleSourceSearch(costs, loads, room, 3, NONE, None, NEVER)
         made.run(np.arange(3))
         best = least(costs, loads, room, 3, NONE)
-        assert made.lower <= best * (1 + 1e-9)
-        assert made.upper >= best * (1 - 1e-9)
+        assert made.lower <= best * (1 + 1e-9) and made.upper >= best * (1 - 1e-9)
 
 
 def test_a_choice_of_sets_finds_what_the_search_did_not(monkeypatch):
@@ -95,8 +92,7 @@ def test_a_choice_of_sets_finds_what_the_search_did_not(monkeypatch):
         found.append(again.upper > made.upper * (1 + 1e-9))
         again._raise_bound()
         again._solve_remaining(False)
-        assert again.upper == pytest.approx(made.upper)
-        assert again.proven
+        assert again.upper == pytest.approx(made.upper) and again.proven
     assert any(found)
 
 

@@ -25,8 +25,7 @@ def test_the_best_choice_within_counts_is_that_of_all(seed):
     rng = np.random.default_rng(seed)
     m, k = 7, int(rng.integers(1, 5))
     groups = SiteGroups(rng.random((m, 3)))
-    fixed = rng.permutation(m)[: rng.integers(0, k)]
-    counts = groups.root(k, fixed)
+    counts = groups.root(k, rng.permutation(m)[: rng.integers(0, k)])
     for group in rng.integers(0, 2 * m - 2, 4).tolist():
         low = int(rng.integers(0, 3))
         counts.setdefault(group, (low, low + int(rng.integers(0, 3))))
@@ -60,8 +59,7 @@ def test_branches_alone_prove_the_best(kind, all_rows, monkeypatch):
         if kind == "least load":
             rules = rules._replace(min_load=0.6 * float(loads.sum()) / 3)
         search = SingleSourceSearch if single else CapacitySearch
-        asked = costs, loads, room, 3, NONE, unserved
-        made = search(*asked, Deadline(60.0), rules=rules)
+        made = search(costs, loads, room, 3, NONE, unserved, Deadline(60.0), rules=rules)
         made.run(np.arange(3))
         choices = combinations(range(len(room)), 3)
         best = (
@@ -69,7 +67,6 @@ def test_branches_alone_prove_the_best(kind, all_rows, monkeypatch):
             if single
             else min(made.flow(np.array(rows))[0] for rows in choices)
         )
-        assert made.lower <= best * (1 + 1e-6)
-        assert made.upper == pytest.approx(best)
+        assert made.lower <= best * (1 + 1e-6) and made.upper == pytest.approx(best)
         proven += made.lower == made.upper
     assert proven == 3

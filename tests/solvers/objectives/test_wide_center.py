@@ -30,8 +30,7 @@ def test_near_the_best_with_a_bound_that_holds(universe, asked, monkeypatch):
     monkeypatch.setattr(wide_center, "_SAMPLE", 80)
     monkeypatch.setattr(wide_center, "_SECONDS", 100)  # looks at the clock, on any machine
     ticks = itertools.count()
-    clock = SimpleNamespace(process_time=lambda: next(ticks))
-    monkeypatch.setattr(wide_center, "time", clock)
+    monkeypatch.setattr(wide_center, "time", SimpleNamespace(process_time=lambda: next(ticks)))
     metric = METRICS[universe]
     weights = np.random.default_rng(3).integers(0, 3, len(metric)).astype(float)
     wanted = {name: [metric.sites[i] for i in at] for name, at in ASKED[asked].items()}
