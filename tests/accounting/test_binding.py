@@ -26,18 +26,16 @@ def path(tmp_path):
     return tmp_path / "study.ledger"
 
 
-@pytest.fixture(scope="module")
-def metric():
-    return mdp.PrecomputedMetric(np.ones((6, 6)) - np.eye(6))
+METRIC = mdp.PrecomputedMetric(np.ones((6, 6)) - np.eye(6))
 
 
 @pytest.fixture(scope="module")
-def demands(metric):
+def demands():
     nodes, users = [0, 1, 2] * 20, list(range(20)) * 3
     return {
-        RECORD: mdp.PrivateDemand(metric, nodes),
-        USER: mdp.PrivateDemand(metric, nodes, user=users),
-        USERS: mdp.PrivateDemand(metric, nodes, user=users, max_contributions=3),
+        RECORD: mdp.PrivateDemand(METRIC, nodes),
+        USER: mdp.PrivateDemand(METRIC, nodes, user=users),
+        USERS: mdp.PrivateDemand(METRIC, nodes, user=users, max_contributions=3),
     }
 
 
@@ -62,26 +60,26 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("kept", [False, True], ids=["in memory", "journal"])
-def test_the_first_use_decides_and_others_are_refused(call, kept, metric, demands, tmp_path):
+def test_the_first_use_decides_and_others_are_refused(call, kept, demands, tmp_path):
     for first, demand in demands.items():
         path = tmp_path / f"{first}.ledger" if kept else None
         ledger = Ledger(9, journal=path)
         assert ledger.protects is None
-        CALLS[call](metric, demand, ledger)
+        CALLS[call](METRIC, demand, ledger)
         assert ledger.protects == first
-        CALLS[call](metric, demand, ledger)
+        CALLS[call](METRIC, demand, ledger)
         for other in demands.keys() - {first}:
             again = Ledger(9, journal=path) if kept else ledger
             spent, bytes_ = ledger.spent, path.read_bytes() if kept else b""
             with pytest.raises(InputError) as reported:
-                mdp.k_median(metric, demands[other], 2, epsilon="1/8", ledger=again)
+                mdp.k_median(METRIC, demands[other], 2, epsilon="1/8", ledger=again)
             assert f"protects {first};" in str(reported.value)
             assert f"protects {other}:" in str(reported.value)
             assert ledger.spent == spent
             assert not kept or path.read_bytes() == bytes_
 
 
-def test_a_budget_slice_bought_without_a_demand_is_held_to_the_first_it_reads(metric, demands):
+def test_a_budget_slice_bought_without_a_demand_is_held_to_the_first_it_reads(demands):
     ledger = Ledger(1)
     budget, other = ledger.charge("1/2"), ledger.charge("1/4")
     piece = budget.charge("1/4")
@@ -105,10 +103,10 @@ def test_a_refused_charge_binds_nothing(path, demands):
     assert ledger.protects == RECORD
 
 
-def test_unit_and_bound_may_be_fixed_beforehand(metric, demands, path):
+def test_unit_and_bound_may_be_fixed_beforehand(demands, path):
     ledger = Ledger(1, journal=path, unit="user", max_contributions=3)
     with pytest.raises(InputError, match="this ledger protects each user, up to 3 records"):
-        mdp.k_median(metric, demands[USER], 2, epsilon="1/8", ledger=ledger)
+        mdp.k_median(METRIC, demands[USER], 2, epsilon="1/8", ledger=ledger)
     with pytest.raises(JournalError, match=r"protects each user, up to 3 .*, not each record"):
         Ledger(1, journal=path, unit="record")
     assert Ledger(1, journal=path).protects == USERS

@@ -244,18 +244,15 @@ def test_bad_input_is_one_line_and_leaves_no_trace(name, world, monkeypatch, cap
     lines = ran.lines
     if name in WARNED:
         assert lines.pop(0).startswith("metricdp: warning: --non-private")
-    assert ran.status == status_of(words), ran.err
+    assert ran.status == (3 if words.startswith("asked epsilon") else 2), (
+        ran.err
+    )  # 3: no budget is left
     assert len(lines) == 1, lines
     assert lines[0].startswith("metricdp: error: ")
     assert words in lines[0]
     assert ran.out == ""
     assert snapshot(world) == before
     assert_nothing_private(ran.err, command)
-
-
-def status_of(words):
-    """3 where the budget does not suffice, 2 for all other bad input."""
-    return 3 if words.startswith("asked epsilon") else 2
 
 
 def assert_nothing_private(text, command):
@@ -316,8 +313,7 @@ def crooked(here):
     nx.write_graphml(graph, here / "plain.graphml")
 
 
-@pytest.mark.usefixtures("crooked")
-def test_all_options_at_once(capsys):
+def test_all_options_at_once(crooked, capsys):
     ran = run(capsys, "cluster", "roads.csv", "-k", "1")
     assert ran.status == 2 and len(ran.lines) == 1
     said = ran.lines[0]
@@ -328,20 +324,17 @@ def test_all_options_at_once(capsys):
     assert run(capsys, *ask.split()).status == 0
 
 
-@pytest.mark.usefixtures("crooked")
-def test_one_missing_option_has_its_own_words(capsys):
+def test_one_missing_option_has_its_own_words(crooked, capsys):
     said = run(capsys, *"cluster plain.graphml -k 1 --symmetrize".split()).lines[0]
     assert "--largest-component" in said and "more options" not in said
 
 
-@pytest.mark.usefixtures("crooked")
-def test_what_is_no_option_is_reported_first(capsys):
+def test_what_is_no_option_is_reported_first(crooked, capsys):
     said = run(capsys, "cluster roads.csv -k 1 --weight minutes").err
     assert "no column 'minutes'" in said
 
 
-@pytest.mark.usefixtures("crooked")
-def test_the_graph_has_a_name_of_its_own(capsys):
+def test_the_graph_has_a_name_of_its_own(crooked, capsys):
     ask = "cluster roads.csv -k 1 --weight time --symmetrize --largest-component"
     assert "read the town:" in run(capsys, *ask.split(), "--name", "the town").err
 

@@ -299,10 +299,6 @@ def test_few_points_few_users_and_parts_asked_for_get_one_partition():
         assert mdp.local.public_parameters(metric, 2, **options).items["levels"] == []
 
 
-def broken(plain, **changes):
-    return {**plain, "items": {**plain["items"], **changes}}
-
-
 def test_trees_that_are_none_are_refused(known):
     plain = json.loads(known[1].to_json())
     items = plain["items"]
@@ -317,4 +313,4 @@ def test_trees_that_are_none_are_refused(known):
         {"levels": [[*levels[0], 10**9], levels[1]]},
         {"levels": [levels[0], [True, *levels[1][1:]]]},
     ):
-        refuses("", mdp.local.Encoder, broken(plain, **changes))
+        refuses("", mdp.local.Encoder, {**plain, "items": {**plain["items"], **changes}})

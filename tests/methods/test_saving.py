@@ -12,24 +12,21 @@ import metricdp as mdp
 from metricdp.errors import InputError
 from tests import cases, grid_metric, named, refuses
 
-
-@pytest.fixture(scope="module")
-def town():
-    return grid_metric(9, 9)
+TOWN = grid_metric(9, 9)
 
 
 @pytest.fixture(scope="module")
-def release(town):
-    demand = mdp.PrivateDemand(town, [(1, 1)] * 300 + [(7, 6)] * 500)
-    return mdp.release(town, demand, epsilon="1/3")
+def release():
+    demand = mdp.PrivateDemand(TOWN, [(1, 1)] * 300 + [(7, 6)] * 500)
+    return mdp.release(TOWN, demand, epsilon="1/3")
 
 
 @pytest.mark.parametrize("method", ["partition", "hst", "max-coverage"])
-def test_the_same_answers_and_receipt(town, tmp_path, method):
-    demand = mdp.PrivateDemand(town, [(1, 1)] * 300 + [(7, 6)] * 500)
-    release = mdp.k_median(town, demand, k=2, epsilon="1/3", method=method).release
+def test_the_same_answers_and_receipt(tmp_path, method):
+    demand = mdp.PrivateDemand(TOWN, [(1, 1)] * 300 + [(7, 6)] * 500)
+    release = mdp.k_median(TOWN, demand, k=2, epsilon="1/3", method=method).release
     release.save(tmp_path / "a.release")
-    again = mdp.Release.load(tmp_path / "a.release", town)
+    again = mdp.Release.load(tmp_path / "a.release", TOWN)
     assert (again.weights == release.weights).all() and again.receipt == release.receipt
     assert str(again.receipt) == str(release.receipt)
     for k in (1, 3):
@@ -97,7 +94,7 @@ def said(header, **other):
     ("weights", None),
     ids=named,
 )
-def test_damage_is_one_clear_error(release, town, tmp_path, array, change):
+def test_damage_is_one_clear_error(release, tmp_path, array, change):
     path = tmp_path / "a.release"
     release.save(path)
     with np.load(path) as archive:
@@ -106,16 +103,16 @@ def test_damage_is_one_clear_error(release, town, tmp_path, array, change):
     arrays |= {array: change(found)} if change else {}
     with path.open("wb") as file:
         np.savez(file, **arrays)
-    refuses(r"a\.release: is ", mdp.Release.load, path, town)
+    refuses(r"a\.release: is ", mdp.Release.load, path, TOWN)
 
 
-def test_what_is_no_archive_is_no_release(release, town, tmp_path):
+def test_what_is_no_archive_is_no_release(release, tmp_path):
     path = tmp_path / "a.release"
     release.save(path)
     whole = path.read_bytes()
     for data in (whole[: len(whole) // 2], b"", b"{}"):
         path.write_bytes(data)
-        refuses(r"a\.release: is ", mdp.Release.load, path, town)
+        refuses(r"a\.release: is ", mdp.Release.load, path, TOWN)
 
 
 def test_a_file_holds_nothing_but_what_was_released(release, tmp_path):

@@ -11,19 +11,16 @@ import metricdp as mdp
 from metricdp.errors import InputError, UnknownIdError
 from tests import refuses
 
-
-@pytest.fixture(scope="module")
-def town():
-    return mdp.GraphMetric(nx.relabel_nodes(nx.grid_2d_graph(12, 12), str), weight=None)
+TOWN = mdp.GraphMetric(nx.relabel_nodes(nx.grid_2d_graph(12, 12), str), weight=None)
 
 
 @pytest.fixture(scope="module")
-def result(town):
-    homes = [town.ids[i] for i in np.random.default_rng(0).integers(0, 144, 3000)]
-    return mdp.k_median(town, mdp.PrivateDemand(town, homes), k=4, epsilon=1)
+def result():
+    homes = [TOWN.ids[i] for i in np.random.default_rng(0).integers(0, 144, 3000)]
+    return mdp.k_median(TOWN, mdp.PrivateDemand(TOWN, homes), k=4, epsilon=1)
 
 
-def test_a_result_has_an_interval_and_a_summary(town, result):
+def test_a_result_has_an_interval_and_a_summary(result):
     reported = result.interval
     assert reported.low <= reported.estimate <= reported.high
     assert reported == result.interval
@@ -48,10 +45,10 @@ def test_shares_within_a_distance(result):
     assert result.release.interval(result.centers, within=2, level=0.5).half_width < near.half_width
 
 
-def test_a_loaded_release_has_the_same_intervals(town, result, tmp_path):
+def test_a_loaded_release_has_the_same_intervals(result, tmp_path):
     path = tmp_path / "homes.release"
     result.release.save(path)
-    loaded = mdp.Release.load(path, town)
+    loaded = mdp.Release.load(path, TOWN)
     assert loaded.interval(result.centers) == result.release.interval(result.centers)
     assert loaded.k_median(k=4).interval == result.interval
     with np.load(path) as file:
@@ -59,7 +56,7 @@ def test_a_loaded_release_has_the_same_intervals(town, result, tmp_path):
     kept["children"][0, 0] = 10_000
     with path.open("wb") as file:
         np.savez(file, **kept)
-    refuses("damaged", mdp.Release.load, path, town)
+    refuses("damaged", mdp.Release.load, path, TOWN)
 
 
 @pytest.mark.parametrize("level", [0, 1, 2.5, "x", None, float("nan")])
@@ -77,8 +74,8 @@ def test_centers_are_known_ids(result):
     refuses("at least one", result.release.interval, [])
 
 
-def test_what_has_no_model_says_so(town):
-    public = mdp.k_median(town, k=2)
+def test_what_has_no_model_says_so():
+    public = mdp.k_median(TOWN, k=2)
     assert public.interval is None
     refuses("evaluate", public.summary)
     space = mdp.EuclideanSpace([0, 0], [1, 1])

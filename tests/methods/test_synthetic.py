@@ -12,15 +12,12 @@ from metricdp.methods.synthetic import drawn, nearby
 from tests import grid_metric, refuses
 from tests.cli_world import build_road, fails, run
 
-
-@pytest.fixture(scope="module")
-def town():
-    return grid_metric(9, 9)
+TOWN = grid_metric(9, 9)
 
 
 @pytest.fixture(scope="module")
-def release(town):
-    return mdp.release(town, mdp.PrivateDemand(town, [(1, 1)] * 3000 + [(7, 6)] * 5000), epsilon=1)
+def release():
+    return mdp.release(TOWN, mdp.PrivateDemand(TOWN, [(1, 1)] * 3000 + [(7, 6)] * 5000), epsilon=1)
 
 
 @settings(max_examples=40)
@@ -46,13 +43,13 @@ def test_the_order_holds_every_point_once_and_neighbors_together():
     assert np.linalg.norm(np.diff(points, axis=0), axis=1).mean() < 0.1  # 0.52 in random order
 
 
-def test_points_are_ids_with_coordinates_and_lie_where_demand_is(town, release):
+def test_points_are_ids_with_coordinates_and_lie_where_demand_is(release):
     points = release.sample(800, seed=3)
-    assert len(points) == 800 and set(points) <= set(town.ids)
+    assert len(points) == 800 and set(points) <= set(TOWN.ids)
     assert 0.33 < sum(point == (1, 1) for point in points) / 800 < 0.4
     assert list(points) == list(release.sample(800, seed=3))
     assert points.receipt is release.receipt
-    mdp.PrivateDemand(town, list(points))
+    mdp.PrivateDemand(TOWN, list(points))
 
 
 def test_a_box_draws_points_of_its_cells(tmp_path):

@@ -129,7 +129,8 @@ def test_qgis_finds_each_site_in_its_territory(tmp_path, result):
 
 def test_plane_coordinates_never_become_longitude_and_latitude(tmp_path):
     plane = mdp.EuclideanMetric([[2.0, 3.0], [5.0, 6.0]])
-    for one in (mdp.k_median(plane, k=1), mdp_coreset(plane)):
+    release = mdp.release(plane, mdp.PrivateDemand(plane, [0] * 50), epsilon=1)
+    for one in (mdp.k_median(plane, k=1), release.coreset()):
         refuses("longitude and latitude", one.save, tmp_path / "plan.geojson")
     demand = mdp.PrivateDemand.from_frame(METRIC, world.homes(900))
     mdp.release(METRIC, demand, epsilon=5).coreset().save(tmp_path / "core.geojson")
@@ -148,10 +149,6 @@ def test_a_full_disk_is_said_in_one_line_and_leaves_the_former_file(tmp_path, re
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert target.read_bytes() == b"former" and list(tmp_path.iterdir()) == [target]
-
-
-def mdp_coreset(metric):
-    return mdp.release(metric, mdp.PrivateDemand(metric, [0] * 50), epsilon=1).coreset()
 
 
 def test_an_unknown_ending_is_refused_before_the_charge(tmp_path, capsys):

@@ -21,10 +21,7 @@ from metricdp.privacy.totals import TotalsQuery
 from metricdp.solvers.estimate import intervals
 from tests import cases, grid_metric, refuses
 
-
-@pytest.fixture(scope="module")
-def town():
-    return grid_metric(12, 9)
+TOWN = grid_metric(12, 9)
 
 
 def skewed(metric, n, seed=3):
@@ -54,20 +51,20 @@ def holds(interval, value):
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_every_interval_covers_through_the_gate(town, relation, monkeypatch):
+def test_every_interval_covers_through_the_gate(relation, monkeypatch):
     """Of 80 intervals fewer than 60 cover once in 10^9 if each does with 95 %."""
     monkeypatch.setattr(intervals, "_DRAWS", 1 << 12)  # for speed: a little wider
-    records, centers, limits = skewed(town, 700), [(2, 2), (9, 6), (5, 0)], [1, 3]
-    demand = mdp.PrivateDemand(town, records)
+    records, centers, limits = skewed(TOWN, 700), [(2, 2), (9, 6), (5, 0)], [1, 3]
+    demand = mdp.PrivateDemand(TOWN, records)
     runs, hits = 80, []
     for _ in range(runs):
         ledger = mdp.Ledger(1, neighboring=relation)
         asked = {"ledger": ledger, "within": limits, "against": [(0, 0)]}
-        report = mdp.evaluate(town, demand, centers, epsilon=1, **asked)
-        exact = truth(town, records, centers, limits, report.clip)
+        report = mdp.evaluate(TOWN, demand, centers, epsilon=1, **asked)
+        exact = truth(TOWN, records, centers, limits, report.clip)
         hits.append(np.concatenate([np.ravel(holds(getattr(report, n), exact[n])) for n in exact]))
-        other = town.nearest([(0, 0)])[1][town.positions(records)].mean()
-        mine = town.nearest(centers)[1][town.positions(records)].mean()
+        other = TOWN.nearest([(0, 0)])[1][TOWN.positions(records)].mean()
+        mine = TOWN.nearest(centers)[1][TOWN.positions(records)].mean()
         assert holds(report.against.difference, mine - other) or report.against.verdict
     assert binom.cdf(59, runs, 0.95) < 1e-6
     assert (np.array(hits).sum(axis=0) >= 60).all()
@@ -91,19 +88,19 @@ def test_the_mean_is_of_distances_however_far(monkeypatch):
     assert "mean distance " in said and "mean up to 20 " in said
 
 
-def test_it_charges_exactly_its_price_and_says_so(town):
+def test_it_charges_exactly_its_price_and_says_so():
     ledger = mdp.Ledger("0.3")
-    demand = mdp.PrivateDemand(town, skewed(town, 50))
-    report = mdp.evaluate(town, demand, [(0, 0)], epsilon="0.1", ledger=ledger, against=[(1, 1)])
+    demand = mdp.PrivateDemand(TOWN, skewed(TOWN, 50))
+    report = mdp.evaluate(TOWN, demand, [(0, 0)], epsilon="0.1", ledger=ledger, against=[(1, 1)])
     assert (ledger.spent, report.receipt.epsilon) == (Fraction(1, 10), Fraction(1, 10))
     assert len(report.receipt.mechanisms) == 5
     assert "serves better than the others" in str(report)
     assert set(report.to_dict()) >= {"mean", "share", "loads", "clip", "receipt", "against"}
 
 
-def test_a_delta_is_spent_as_a_zcdp_accountant(town):
-    demand = mdp.PrivateDemand(town, skewed(town, 50))
-    report = mdp.evaluate(town, demand, [(0, 0)], epsilon=1, delta=1e-6)
+def test_a_delta_is_spent_as_a_zcdp_accountant():
+    demand = mdp.PrivateDemand(TOWN, skewed(TOWN, 50))
+    report = mdp.evaluate(TOWN, demand, [(0, 0)], epsilon=1, delta=1e-6)
     assert {m.name for m in report.receipt.mechanisms} == {"discrete Gaussian"}
     assert report.receipt.delta == Fraction(1, 10**6)
 
@@ -120,21 +117,21 @@ def test_a_delta_is_spent_as_a_zcdp_accountant(town):
     ({"epsilon": None}, "epsilon"),
     ({"epsilon": "1e-30"}, "epsilon"),
 )
-def test_refusals_cost_nothing(town, change, message):
+def test_refusals_cost_nothing(change, message):
     ledger = mdp.Ledger(1)
     asked = {"centers": [(0, 0)], "epsilon": "0.1"} | change
     with pytest.raises(InputError, match=message):
-        mdp.evaluate(town, mdp.PrivateDemand(town, [(0, 0)]), ledger=ledger, **asked)
+        mdp.evaluate(TOWN, mdp.PrivateDemand(TOWN, [(0, 0)]), ledger=ledger, **asked)
     assert ledger.spent == 0
 
 
-def test_a_ledger_that_is_too_small_refuses(town):
+def test_a_ledger_that_is_too_small_refuses():
     with pytest.raises(BudgetError):
-        mdp.evaluate(town, mdp.PrivateDemand(town, []), [(0, 0)], epsilon=2, ledger=mdp.Ledger(1))
+        mdp.evaluate(TOWN, mdp.PrivateDemand(TOWN, []), [(0, 0)], epsilon=2, ledger=mdp.Ledger(1))
 
 
-def test_nobody_is_a_demand(town):
-    report = mdp.evaluate(town, mdp.PrivateDemand(town, []), [(0, 0)], epsilon=1, within=2)
+def test_nobody_is_a_demand():
+    report = mdp.evaluate(TOWN, mdp.PrivateDemand(TOWN, []), [(0, 0)], epsilon=1, within=2)
     capped = report.mean_capped
     assert 0 <= capped.low <= capped.high <= report.clip  # whatever noise looks like
     assert 0 <= report.mean.low <= report.mean.high
@@ -153,11 +150,11 @@ def test_users_and_boxes():
     assert report.receipt.unit == "user"
 
 
-def test_a_plan_predicts_the_widths(town):
-    demand = mdp.PrivateDemand(town, skewed(town, 3000))
+def test_a_plan_predicts_the_widths():
+    demand = mdp.PrivateDemand(TOWN, skewed(TOWN, 3000))
     centers = [(2, 2), (9, 6)]
-    report = mdp.evaluate(town, demand, centers, epsilon=1, within=[2])
-    plan = mdp.plan_evaluation(town, centers, records=3000, epsilon=1, within=[2])
+    report = mdp.evaluate(TOWN, demand, centers, epsilon=1, within=[2])
+    plan = mdp.plan_evaluation(TOWN, centers, records=3000, epsilon=1, within=[2])
     assert 0.6 < plan.mean.half_width / report.mean.half_width < 1.7
     assert 0.6 < plan.share.half_width[0] / report.share.half_width[0] < 1.7
     assert plan.receipt is None
@@ -283,18 +280,18 @@ def test_amounts_of_few_bits_are_bounded_as_all_are():
     assert TotalsQuery(amounts, 7).exact(np.array([0, 1])).tolist() == [-128, 0]
 
 
-def test_amounts_are_those_of_the_definition(town):
-    service = Service(town, [(0, 0), (11, 8)])
-    everyone = np.arange(len(town))
-    distance = naive_distances(town, [(0, 0), (11, 8)])
+def test_amounts_are_those_of_the_definition():
+    service = Service(TOWN, [(0, 0), (11, 8)])
+    everyone = np.arange(len(TOWN))
+    distance = naive_distances(TOWN, [(0, 0), (11, 8)])
     assert service.farthest == distance.max()
     amounts = ClippedDistances(service, 4.0).amounts(everyone)
     assert (amounts.sum(axis=1) == 2**BITS).all()
     assert np.allclose(amounts[:, 1] / 2**BITS * 4, np.minimum(distance, 4), atol=1e-5)
     found = DistanceBands(service, [1.0, 3.0]).encode(everyone)
     assert (found == np.digitize(distance, [1, 3], True)).all()
-    other = DistanceDifferences(service, Service(town, [(5, 5)]))
-    expected = distance - naive_distances(town, [(5, 5)])
+    other = DistanceDifferences(service, Service(TOWN, [(5, 5)]))
+    expected = distance - naive_distances(TOWN, [(5, 5)])
     assert np.allclose(other.amounts(everyone)[:, 0] * other.reach / 2**BITS, expected, atol=1e-4)
 
 
@@ -303,11 +300,11 @@ def naive_distances(metric, centers):
     return np.array(away, np.float64)
 
 
-def test_noise_in_parts_of_a_share_is_not_rounded_to_whole_users(town):
+def test_noise_in_parts_of_a_share_is_not_rounded_to_whole_users():
     """Noise is drawn in weight units: below one user its distribution was taken for that of whole
     users."""
     places, users = [(0, 0)] * 20 + [(11, 8)] * 20, list(range(40))
-    demand = mdp.PrivateDemand(town, places, user=users, weighting="share")
-    report = mdp.evaluate(town, demand, [(0, 0), (11, 8)], epsilon=1000)
+    demand = mdp.PrivateDemand(TOWN, places, user=users, weighting="share")
+    report = mdp.evaluate(TOWN, demand, [(0, 0), (11, 8)], epsilon=1000)
     scale = report.receipt.mechanisms[-1].scale / report.receipt.grains  # of loads
     assert scale < 0.02 and (report.loads.half_width > 2 * scale).all()

@@ -209,14 +209,9 @@ def test_whole_costs_round_a_bound_up_also_on_lists(monkeypatch):
         for proof in found:
             assert proof.lower_bound == np.rint(proof.lower_bound)
             assert 0.9 * proof.cost < proof.lower_bound <= proof.cost
-    halves = mdp.PrecomputedMetric(differing / 2)
     monkeypatch.setattr(bounds, "MOST_ENTRIES", 0)
-    assert mdp.k_median(halves, k=6, certificate=True).lower_bound <= naive_best(differing / 2, 6)
-
-
-def naive_best(costs, k):
-    """What good centers cost: no less than the best."""
-    return mdp.k_median(mdp.PrecomputedMetric(costs), k=k, certificate=True).certificate.cost
+    found = mdp.k_median(mdp.PrecomputedMetric(differing / 2), k=6, certificate=True)
+    assert found.lower_bound <= found.certificate.cost
 
 
 @pytest.mark.parametrize("k", [1, 4, 40])

@@ -14,10 +14,6 @@ from metricdp.methods.asking import Select, driven
 from metricdp.releases import Release
 
 
-def space_of(d):
-    return mdp.EuclideanSpace([0.0] * d, [1.0] * d)
-
-
 def clusters(d, k=3, n=6000, seed=0, spread=0.02):
     rng = np.random.default_rng(seed)
     middle = rng.uniform(0.2, 0.8, (k, d))
@@ -51,7 +47,8 @@ def exactly(grid, points, images, seed=0):
 def test_the_center_of_a_cluster_is_found(d, images):
     """All steps without noise: most records of one small cluster lie in the box and the region."""
     points, middle = clusters(d, 1)
-    grid = Grid(space_of(d), (8,) * d if d < 6 else (4,) * d)
+    space = mdp.EuclideanSpace([0.0] * d, [1.0] * d)
+    grid = Grid(space, (8,) * d if d < 6 else (4,) * d)
     good, put, asked = exactly(grid, points, images)
     cell = driven(good.next(0, []), put)
     (point,) = good.points

@@ -15,10 +15,6 @@ def mixture(n=6000, d=30, k=4, seed=0):
     return middle[rng.integers(0, k, n)] + rng.normal(0, 0.05, (n, d)), middle
 
 
-def box(d):
-    return mdp.EuclideanSpace([-1] * d, [1] * d)
-
-
 def cost(points, centers):
     return float(((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum())
 
@@ -26,7 +22,7 @@ def cost(points, centers):
 @pytest.mark.parametrize(("inner", "delta"), [("partition", 1e-6), ("partition", 0)])
 def test_finds_the_groups(inner, delta):
     points, middle = mixture()
-    space = box(30)
+    space = mdp.EuclideanSpace([-1] * 30, [1] * 30)
     method = Projected(inner=inner)
     demand = mdp.PrivateDemand(space, points)
     result = mdp.k_means(space, demand, 4, epsilon=3, delta=delta, method=method)

@@ -9,17 +9,14 @@ from benchmarks.methods.grid import Grid
 from benchmarks.methods.slabs import Slabs, directions, middles, offsets
 
 
-def grid_of(shape):
-    return Grid(mdp.EuclideanSpace([0.0] * len(shape), [float(n) for n in shape]), shape)
-
-
 @pytest.mark.parametrize("keys", [2**62, 7])
 @pytest.mark.parametrize("shape", [(9,), (6, 5), (3, 4, 2)])
 def test_boxes_cell_by_cell(shape, keys, monkeypatch):
     """Also in blocks, and where there are more keys of intervals than integers."""
     monkeypatch.setattr(module, "_BLOCK", 4)
     monkeypatch.setattr(module, "_KEYS", keys)
-    grid, coins = grid_of(shape), np.random.default_rng(len(shape))
+    space = mdp.EuclideanSpace([0.0] * len(shape), [float(n) for n in shape])
+    grid, coins = Grid(space, shape), np.random.default_rng(len(shape))
     q = len(shape)
     tried = Slabs(directions(q, q, coins), 1.7, coins.random(q))
     labels, places = tried.boxes(grid)

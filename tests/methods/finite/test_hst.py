@@ -27,14 +27,10 @@ from tests import cases, grid_metric, refuses, wrong
 DPHST = mdp.methods.DPHST
 
 
-@pytest.fixture(scope="module")
-def grid():
-    return grid_metric(12, 12)
+GRID = grid_metric(12, 12)
 
 
-@pytest.fixture(scope="module")
-def records(grid):
-    return [(1, 1)] * 300 + [(10, 2)] * 200 + [(6, 10)] * 400
+RECORDS = [(1, 1)] * 300 + [(10, 2)] * 200 + [(6, 10)] * 400
 
 
 @settings(max_examples=60, derandomize=True)
@@ -55,12 +51,12 @@ def test_the_papers_budgets_are_halved_from_level_to_level_and_normalized():
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", ["rising", "uniform", "geometric", 1.3])
-def test_all_levels_together_cost_epsilon(grid, records, relation, budget):
+def test_all_levels_together_cost_epsilon(relation, budget):
     ledger = Ledger(1, neighboring=relation)
-    users = [i // 3 for i in range(len(records))]
-    demand = mdp.PrivateDemand(grid, records, user=users, max_contributions=3)
+    users = [i // 3 for i in range(len(RECORDS))]
+    demand = mdp.PrivateDemand(GRID, RECORDS, user=users, max_contributions=3)
     method = DPHST(budget=budget, levels=4)
-    result = mdp.k_median(grid, demand, 3, epsilon="2/3", ledger=ledger, method=method)
+    result = mdp.k_median(GRID, demand, 3, epsilon="2/3", ledger=ledger, method=method)
     assert ledger.spent == result.receipt.epsilon == Fraction(2, 3) and result.receipt.delta == 0
     costs = [mechanism.epsilon for mechanism in result.receipt.mechanisms]
     assert costs == [Fraction(2, 3) * share for share in level_shares(checked_budget(budget), 4)]
@@ -70,63 +66,63 @@ def test_all_levels_together_cost_epsilon(grid, records, relation, budget):
         assert mechanism.scale == pytest.approx(float(sensitivity / cost))
 
 
-def test_the_count_that_chooses_the_levels_is_paid_for(grid, records):
-    demand = mdp.PrivateDemand(grid, records)
-    counted = mdp.k_median(grid, demand, 3, epsilon=1, method="hst").receipt.mechanisms
+def test_the_count_that_chooses_the_levels_is_paid_for():
+    demand = mdp.PrivateDemand(GRID, RECORDS)
+    counted = mdp.k_median(GRID, demand, 3, epsilon=1, method="hst").receipt.mechanisms
     assert counted[0].query == "number of records" and counted[0].epsilon == Fraction(1, 20)
     assert sum(m.epsilon for m in counted) == 1
     asked = {"epsilon": 1, "method": "hst"}
-    hinted = mdp.k_median(grid, demand, 3, records_hint=900, **asked).receipt.mechanisms
+    hinted = mdp.k_median(GRID, demand, 3, records_hint=900, **asked).receipt.mechanisms
     assert all("histogram" in m.query for m in hinted) and sum(m.epsilon for m in hinted) == 1
     ledger = Ledger(1, neighboring="replace-one")
-    public = mdp.k_median(grid, demand, 3, ledger=ledger, **asked).receipt.mechanisms
+    public = mdp.k_median(GRID, demand, 3, ledger=ledger, **asked).receipt.mechanisms
     assert public[0].name == "exact" and sum(m.epsilon for m in public) == 1
 
 
-def test_delta_buys_gaussian_noise_where_that_is_less(grid, records):
-    demand = mdp.PrivateDemand(grid, records)
+def test_delta_buys_gaussian_noise_where_that_is_less():
+    demand = mdp.PrivateDemand(GRID, RECORDS)
     many, one = DPHST(budget="uniform", levels=20), DPHST(budget="uniform", levels=1)
     assert many.price(1, "1/1000").in_rho and one.price(1, "1/1000") == Cost.of(1)
     assert many.price(1, 0) == Cost.of(1)
     ledger = Ledger(1, "1/100")
-    result = mdp.k_median(grid, demand, 3, epsilon=1, delta="1/1000", ledger=ledger, method=many)
+    result = mdp.k_median(GRID, demand, 3, epsilon=1, delta="1/1000", ledger=ledger, method=many)
     assert (ledger.spent, ledger.spent_delta) == (1, Fraction(1, 1000))
     assert (result.receipt.epsilon, result.receipt.delta) == (1, Fraction(1, 1000))
     assert {m.name for m in result.receipt.mechanisms} == {"discrete Gaussian"}
     assert sum(m.rho for m in result.receipt.mechanisms) == many.price(1, "1/1000").rho
 
 
-def test_centers_are_near_the_demand(grid, records):
+def test_centers_are_near_the_demand():
     method = DPHST(levels=6)
-    result = mdp.k_median(grid, mdp.PrivateDemand(grid, records), 3, epsilon=50, method=method)
-    true = np.bincount(grid.positions(records), minlength=len(grid))
-    cost = true @ grid.nearest(result.centers)[1]
-    assert len(set(result.centers)) == 3 and cost <= 2 * len(records)
+    result = mdp.k_median(GRID, mdp.PrivateDemand(GRID, RECORDS), 3, epsilon=50, method=method)
+    true = np.bincount(GRID.positions(RECORDS), minlength=len(GRID))
+    cost = true @ GRID.nearest(result.centers)[1]
+    assert len(set(result.centers)) == 3 and cost <= 2 * len(RECORDS)
     weights = result.release.weights
-    assert weights.sum() == pytest.approx(len(records), rel=0.2) and not weights.flags.writeable
+    assert weights.sum() == pytest.approx(len(RECORDS), rel=0.2) and not weights.flags.writeable
     again = [
         result.release.k_median(5),
-        result.release.k_means(5, candidates=grid.ids[:20], opened=[(9, 9)]),
+        result.release.k_means(5, candidates=GRID.ids[:20], opened=[(9, 9)]),
     ]
     assert [len(set(r.centers)) for r in again] == [5, 5] and again[1].centers[0] == (9, 9)
-    assert set(again[1].centers[1:]) <= set(grid.ids[:20]) and again[0].method == "hst"
+    assert set(again[1].centers[1:]) <= set(GRID.ids[:20]) and again[0].method == "hst"
 
 
-def test_levels_fit_the_number_of_records(grid):
-    tree = mdp.build_hst(grid, 0)
+def test_levels_fit_the_number_of_records():
+    tree = mdp.build_hst(GRID, 0)
     sizes = [len(tree.nodes_at(level)) for level in range(tree.n_levels)]
     assert splitting_levels(tree) == [i for i in range(1, tree.n_levels) if sizes[i] > sizes[i - 1]]
     sizes = (-50, 0, 10, 1000, 10**6, 10**12)
     numbers = [number_of_levels(tree, records, 1.0) for records in sizes]
     assert numbers[0] == numbers[1] == 1 and numbers == sorted(numbers) and numbers[-1] <= 8
-    run = Run(mdp.PrivateDemand(grid, []), Ledger(1).charge(1))
+    run = Run(mdp.PrivateDemand(GRID, []), Ledger(1).charge(1))
     counts = run.drive(count_levels(run.terms, tree, Fraction(1), 99))
     assert counts.levels == tuple(splitting_levels(tree)) and np.isfinite(counts.variance[1:]).all()
 
 
-def test_counts_of_a_chain_are_averaged_by_precision(grid):
-    tree = mdp.build_hst(grid, 0)
-    run = Run(mdp.PrivateDemand(grid, [(0, 0)] * 500), Ledger(1).charge(1))
+def test_counts_of_a_chain_are_averaged_by_precision():
+    tree = mdp.build_hst(GRID, 0)
+    run = Run(mdp.PrivateDemand(GRID, [(0, 0)] * 500), Ledger(1).charge(1))
     counts = run.drive(count_levels(run.terms, tree, Fraction(2), 99))
     scales = [m.scale for m in counts.receipt.mechanisms]
     assert len(scales) == len(counts.levels)
@@ -135,7 +131,7 @@ def test_counts_of_a_chain_are_averaged_by_precision(grid):
         levels = [i for i, level in enumerate(counts.levels) if first <= level <= last]
         precision = sum(1 / noise_variance(counts.receipt.mechanisms[i]) for i in levels)
         assert counts.variance[node] == pytest.approx(1 / precision)
-    assert release_of(grid, counts).weights.sum() == pytest.approx(500, abs=20 * scales[0])
+    assert release_of(GRID, counts).weights.sum() == pytest.approx(500, abs=20 * scales[0])
 
 
 def test_variance_of_noise_is_that_of_its_distribution():

@@ -23,20 +23,18 @@ from tests.records.sums.test_swap_costs import metric_of
 STARTS = ("hst", "k-median++", "random")
 
 
-@pytest.fixture(scope="module")
-def road():
-    return metric_of(*naive.random_graph(60, seed=4))
+ROAD = metric_of(*naive.random_graph(60, seed=4))
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("final", [True, False])
-def test_the_budget_is_spent_to_the_last_fraction(road, relation, start, final):
+def test_the_budget_is_spent_to_the_last_fraction(relation, start, final):
     user = list(range(20)) * 2
-    demand = mdp.PrivateDemand(road, [3] * 20 + [40] * 20, user=user, max_contributions=2)
+    demand = mdp.PrivateDemand(ROAD, [3] * 20 + [40] * 20, user=user, max_contributions=2)
     ledger, method = Ledger(1, neighboring=relation), LocalSearch(steps=3, start=start, final=final)
     for ask in (mdp.k_median, mdp.k_means):
-        result = ask(road, demand, 3, epsilon="1/3", ledger=ledger, method=method)
+        result = ask(ROAD, demand, 3, epsilon="1/3", ledger=ledger, method=method)
         assert len(set(result.centers)) == 3 and result.method == "local-search"
         assert result.receipt.epsilon == Fraction(1, 3) and result.receipt.unit == "user"
         swaps = [m for m in result.receipt.mechanisms if m.name == "permute-and-flip"]
@@ -46,15 +44,15 @@ def test_the_budget_is_spent_to_the_last_fraction(road, relation, start, final):
     assert ledger.spent == Fraction(2, 3)
 
 
-def test_a_delta_is_spent_only_where_it_buys_more(road):
-    demand = mdp.PrivateDemand(road, [3, 4, 5])
+def test_a_delta_is_spent_only_where_it_buys_more():
+    demand = mdp.PrivateDemand(ROAD, [3, 4, 5])
     few, many = LocalSearch(steps=2, start="random"), LocalSearch(steps=300, start="random")
     assert few.price(1, 1e-6).delta == 0 and not few.price(1, 1e-6).in_rho
     assert many.price(1, 1e-6).in_rho
     for start in STARTS:
         ledger = Ledger(1, 1e-6)
         method = LocalSearch(steps=40, start=start, final=False)
-        result = mdp.k_median(road, demand, 2, epsilon=1, delta=1e-6, ledger=ledger, method=method)
+        result = mdp.k_median(ROAD, demand, 2, epsilon=1, delta=1e-6, ledger=ledger, method=method)
         assert ledger.spent <= 1 and result.receipt.bound == "zCDP"
         assert result.receipt.delta == Fraction(1, 10**6)
         swaps = [m for m in result.receipt.mechanisms if m.name == "exponential mechanism"]
@@ -85,32 +83,32 @@ def test_answers_keep_the_rules_of_all_methods(graph, data):
     assert found.receipt.epsilon <= 1
 
 
-def test_with_much_budget_it_finds_what_the_best_swaps_find(road):
+def test_with_much_budget_it_finds_what_the_best_swaps_find():
     records = np.r_[[3] * 40, [17] * 40, [40] * 40]
-    demand = mdp.PrivateDemand(road, records)
-    best = best_swaps(road, records, np.array([0, 1, 2]))
+    demand = mdp.PrivateDemand(ROAD, records)
+    best = best_swaps(ROAD, records, np.array([0, 1, 2]))
     assert best.costs[-1] == 0 and set(best.centers[-1]) == {3, 17, 40}
-    result = mdp.k_median(road, demand, 3, epsilon=900, method=LocalSearch(start="random", steps=3))
+    result = mdp.k_median(ROAD, demand, 3, epsilon=900, method=LocalSearch(start="random", steps=3))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert exact_cost(demand, result.centers) == 0
 
 
-def test_the_last_draw_prefers_the_better_set(road):
-    demand, budget = mdp.PrivateDemand(road, [3] * 500), Ledger(1000).charge(1000)
-    method, question = LocalSearch(steps=4, start="random"), Question.checked(road, 1, 1)
+def test_the_last_draw_prefers_the_better_set():
+    demand, budget = mdp.PrivateDemand(ROAD, [3] * 500), Ledger(1000).charge(1000)
+    method, question = LocalSearch(steps=4, start="random"), Question.checked(ROAD, 1, 1)
     run = Run(demand, budget)
     visited = run.drive(method.visited(run.terms, question))
     assert len(visited) == 5 and len(run.receipts) == 4
     assert [3] in [v.tolist() for v in visited] and budget.left == Fraction(1000, 5)
-    assert mdp.k_median(road, demand, 1, epsilon=1000, method=method).centers == [3]
+    assert mdp.k_median(ROAD, demand, 1, epsilon=1000, method=method).centers == [3]
 
 
-def test_a_start_may_be_any_method(road):
-    demand = mdp.PrivateDemand(road, [3] * 10)
+def test_a_start_may_be_any_method():
+    demand = mdp.PrivateDemand(ROAD, [3] * 10)
     for start in (DPHST(), mdp.methods.Partition()):
         method = LocalSearch(start=start, steps=1, share="3/4", final=False)
-        result = mdp.k_median(road, demand, 2, epsilon=1, method=method)
+        result = mdp.k_median(ROAD, demand, 2, epsilon=1, method=method)
         assert result.receipt.epsilon == 1
         assert result.receipt.mechanisms[-1].epsilon == Fraction(1, 4)
 
@@ -130,8 +128,8 @@ def test_bad_options_are_refused(options):
     refuses("", LocalSearch, **options)
 
 
-def test_public_starts_are_seeded_and_keep_to_the_candidates(road):
-    question = Question.checked(road, 4, 1, candidates=range(10, 20), opened=[3], seed=1)
+def test_public_starts_are_seeded_and_keep_to_the_candidates():
+    question = Question.checked(ROAD, 4, 1, candidates=range(10, 20), opened=[3], seed=1)
     for spread in (True, False):
         at = public_start(question, spread)
         assert at[0] == 3 and len(set(at.tolist())) == 4
