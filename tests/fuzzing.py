@@ -203,8 +203,7 @@ def _damaged(draw: Any, data: bytes) -> bytes:
             rest = data[:a] + data[b:]
             return rest[:other] + data[a:b] + rest[other:]
         kinds = {"n": NUMBERS, "w": TOKENS, "l": [b""], "L": [data[a:b] * 2]}
-        token = draw(st.sampled_from(kinds[kind]))
-        return data[:a] + token + data[b:]
+        return data[:a] + draw(st.sampled_from(kinds[kind])) + data[b:]
     at = draw(st.integers(0, len(data)))
     if kind == "i":
         return data[:at] + draw(st.sampled_from(TOKENS)) + data[at:]

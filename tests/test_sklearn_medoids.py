@@ -28,8 +28,7 @@ def test_scikit_learns_own_checks(estimator, check):
 
 def best(distances, weights, k):
     """Least cost over all choices of k rows of some weight."""
-    allowed = np.flatnonzero(weights)
-    choices = combinations(allowed, k)
+    choices = combinations(np.flatnonzero(weights), k)
     return min(float(weights @ distances[:, list(choice)].min(axis=1)) for choice in choices)
 
 

@@ -330,8 +330,7 @@ def test_one_missing_option_has_its_own_words(crooked, capsys):
 
 
 def test_what_is_no_option_is_reported_first(crooked, capsys):
-    said = run(capsys, "cluster roads.csv -k 1 --weight minutes").err
-    assert "no column 'minutes'" in said
+    assert "no column 'minutes'" in run(capsys, "cluster roads.csv -k 1 --weight minutes").err
 
 
 def test_the_graph_has_a_name_of_its_own(crooked, capsys):

@@ -180,8 +180,7 @@ def test_non_private_uses_the_exact_demand_and_says_so(world, capsys):
     assert len(ran.lines) == 1
     assert "without any protection" in ran.err
     places = ("--nodes", "nodes.csv", "--x", "lon", "--y", "lat")
-    snapped = run(capsys, *PRIVATE[:-2], "--non-private", *places)
-    reported = json.loads(snapped.out)
+    reported = json.loads(run(capsys, *PRIVATE[:-2], "--non-private", *places).out)
     assert {name: reported[name] for name in result} == result
     assert reported["crs"] == "EPSG:4326" and len(reported["coordinates"]) == 2
 

@@ -415,8 +415,7 @@ def test_a_ledger_that_does_not_hold_it_refuses():
 
 
 def test_users_are_those_of_one_holder():
-    users = [[f"u{i % 300}" for i in range(len(homes))] for homes in HOMES]
-    pairs = zip(HOMES, users)
+    pairs = zip(HOMES, [[f"u{i % 300}" for i in range(len(homes))] for homes in HOMES])
     kept = [mdp.PrivateDemand(METRIC, at, user=who, max_contributions=2) for at, who in pairs]
     holders = [mdp.federated.Holder(one) for one in kept]
     receipt = mdp.federated.run(METRIC, holders, epsilon=4, delta=DELTA).receipt

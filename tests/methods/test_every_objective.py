@@ -32,8 +32,7 @@ def _boxed(method, dimension):
     space = SPACES[dimension]
     rng = np.random.default_rng(1)
     groups = [rng.normal(at, 0.3, (n, dimension)) for at, n in ((3, 400), (7, 250))]
-    points = np.concatenate(groups)
-    demand = mdp.PrivateDemand(space, points)
+    demand = mdp.PrivateDemand(space, np.concatenate(groups))
     if method == "release":
         return mdp.release(space, demand, epsilon=2)
     return mdp.k_median(space, demand, k=2, epsilon=2, delta=1e-6, method=method).release

@@ -56,8 +56,7 @@ def test_without_records_the_answer_is_that_of_the_expectation(town):
     expected = {vertex: float(w) for vertex, w in zip(metric.ids, population)}
     release = mdp.release(metric, mdp.PrivateDemand(metric, []), epsilon="0.01", expected=expected)
     assert (release.weights >= 0).all() and release.estimate.tree.weights is not None
-    parts = release.estimate.tree
-    found = np.bincount(parts.labels, release.weights)
+    found = np.bincount(release.estimate.tree.labels, release.weights)
     np.testing.assert_allclose(found, release.estimate.mean, rtol=1e-9, atol=1e-9)
 
 

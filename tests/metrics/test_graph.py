@@ -194,8 +194,7 @@ def test_snapping_to_the_nearest_located_vertex():
     xy = np.array([[0.0, 0.0], [np.nan, np.nan], [10.0, 0.0], [0.0, 4.0]])
     ids = list("abcd")
     places = {"coordinates": xy, "coordinate_system": "xy"}
-    graph = build_graph([0, 1, 2], [1, 2, 3], None, ids=ids, directed=False, **places)
-    metric = GraphMetric(graph)
+    metric = GraphMetric(build_graph([0, 1, 2], [1, 2, 3], None, ids=ids, directed=False, **places))
     assert metric.snap([[1, 1], [6, 0], [0, 3], [9e9, 0]]).tolist() == [0, 2, 3, 2]
     assert metric.snap(np.empty((0, 2))).tolist() == []
     for bad in ([[1, 2, 3]], [[np.nan, 0]], [[np.inf, 0]], [1, 2], [["x", 0]]):

@@ -36,8 +36,7 @@ FIRST, LAST = "<!-- made by tests/records/doors.py -->\n", "<!-- end -->\n"
 def read(source: Any, engine: str = "embedded") -> list[int]:
     """How many users have one record, two, up to four, …"""
     query = HistogramQuery(LabelParts.of(NUMBERS))
-    noisy = gate._noisy(contributors(source, "u", engine), query, None)
-    return [int(n) for n in noisy]
+    return [int(n) for n in gate._noisy(contributors(source, "u", engine), query, None)]
 
 
 class Door(NamedTuple):

@@ -83,8 +83,7 @@ def test_ids_of_one_folder_are_those_of_each_file(tmp_path):
         pq.write_table(pa.table({"vertex": cells}), tmp_path / f"{i}.parquet")
     demand = PrivateDemand.from_frame(UNIVERSE, str(tmp_path))
     each = {"encode": lambda s, r: r, "n_parts": 3, "universe": UNIVERSE}
-    query = HistogramQuery(type("Each", (), each)())
-    assert gate._noisy(demand, query, None).tolist() == [2, 1, 1]
+    assert gate._noisy(demand, HistogramQuery(type("Each", (), each)()), None).tolist() == [2, 1, 1]
 
 
 def test_a_file_that_lacks_a_column_is_named(tmp_path):

@@ -117,8 +117,7 @@ def test_tables_say_what_was_simulated(reported):
         assert said in text.lower() or said in text
         assert said in html.lower() or said in html
     assert len(reported.rows()) == 4 and repr(reported).startswith("Plan(800 records, k=4")
-    shapes = [Shape("<script>", 0, 1.0)]
-    made = plan(GRID, records=9, k=1, epsilons=[1], repeats=1, shapes=shapes)
+    made = plan(GRID, records=9, k=1, epsilons=[1], repeats=1, shapes=[Shape("<script>", 0, 1.0)])
     assert "<script" not in made._repr_html_()
 
 

@@ -47,8 +47,7 @@ def exactly(grid, points, images, seed=0):
 def test_the_center_of_a_cluster_is_found(d, images):
     """All steps without noise: most records of one small cluster lie in the box and the region."""
     points, middle = clusters(d, 1)
-    space = mdp.EuclideanSpace([0.0] * d, [1.0] * d)
-    grid = Grid(space, (8,) * d if d < 6 else (4,) * d)
+    grid = Grid(mdp.EuclideanSpace([0.0] * d, [1.0] * d), (8,) * d if d < 6 else (4,) * d)
     good, put, asked = exactly(grid, points, images)
     cell = driven(good.next(0, []), put)
     (point,) = good.points

@@ -110,8 +110,7 @@ def test_the_default_coreset_holds_lone_records_too():
         reported = [square.min(axis=1) @ one.weights for square, one in zip(away, wholes)]
         # 100 runs: .07 (sd .07) and .04 (.04) less than the truth
         assert abs(np.mean(reported) / true - 1) < 0.25
-    whole = wholes[0]
-    assert abs(whole.coreset().weights.sum() - 20_000) < 2000
+    assert abs(wholes[0].coreset().weights.sum() - 20_000) < 2000
 
 
 def town(**attributes):

@@ -75,8 +75,7 @@ def test_a_loose_box_costs_next_to_nothing(d):
 def test_small_clusters_beside_tight_large_ones():
     rng = np.random.default_rng(3)
     middles = np.array([[18, 38], [21, 35], [15, 35], [49, 35], [44, 30], [54, 40]]) / 100
-    sizes = [4000] * 3 + [200] * 3
-    kinds = [(c, 0.003 if n > 999 else 0.01, n) for c, n in zip(middles, sizes)]
+    kinds = [(c, 0.003 if n > 999 else 0.01, n) for c, n in zip(middles, [4000] * 3 + [200] * 3)]
     points = np.concatenate([rng.normal(c, spread, (n, 2)) for c, spread, n in kinds])
     space = mdp.EuclideanSpace([0, 0], [1, 1])
     demand = mdp.PrivateDemand(space, points)

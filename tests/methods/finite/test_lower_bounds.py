@@ -37,8 +37,7 @@ def found(method, ask, relation, t, epsilon):
     for run in range(RUNS):
         places = rng.choice(N, K, replace=False)
         demand = mdp.PrivateDemand(METRIC, np.repeat(places, t).tolist())
-        ledger = mdp.Ledger(epsilon, neighboring=relation)
-        paid = {"epsilon": epsilon, "ledger": ledger}
+        paid = {"epsilon": epsilon, "ledger": mdp.Ledger(epsilon, neighboring=relation)}
         centers = ask(METRIC, demand, K, method=method, seed=run % 3, **paid).centers
         shares.append(len(set(centers) & set(places.tolist())) / K)
     return float(np.mean(shares))

@@ -58,8 +58,7 @@ def records_of(source, engine="embedded"):
     if engine == "dask":
         pytest.importorskip("dask.dataframe")
     query = HistogramQuery(LabelParts.of(NUMBERS))
-    found = gate._noisy(contributors(str(source), "u", engine), query, None)
-    return [int(n) for n in found[:3]]
+    return [int(n) for n in gate._noisy(contributors(str(source), "u", engine), query, None)[:3]]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

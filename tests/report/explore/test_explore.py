@@ -205,8 +205,7 @@ def test_universes_without_coordinates_get_a_layout_and_boxes_a_plain_map():
     box = mdp.EuclideanSpace([0, 0], [4, 2])
     points = np.array([[1.0, 1.0]] * 500 + [[3.5, 0.5]] * 500)
     demand = mdp.PrivateDemand(box, points)
-    levels = mdp.explore(box, demand, [1, 8], 2, repeats=0, administrator=points)
-    data = data_of(levels.page())
+    data = data_of(mdp.explore(box, demand, [1, 8], 2, repeats=0, administrator=points).page())
     assert data["box"] == [0, 0, 4, 2] and data["x"]["n"] == 0
     assert data["levels"][0]["x"]["n"] == data["levels"][0]["size"]
     exact = sorted((c["x"], c["y"]) for c in data["exact"])

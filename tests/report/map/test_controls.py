@@ -241,8 +241,7 @@ def test_numbers_of_centers_in_one_place_do_not_cover_each_other(show, tmp_path)
     nx.set_node_attributes(graph, {v: (0.0, 0.0) if v < 6 else (v, v) for v in graph}, "pos")
     for v, (x, y) in nx.get_node_attributes(graph, "pos").items():
         graph.nodes[v].update(x=x, y=y)
-    universe = mdp.GraphMetric(graph, weight=None)
-    drawn = map_page(universe, [0, 1, 2, 3, 4, 5], basis="public")
+    drawn = map_page(mdp.GraphMetric(graph, weight=None), [0, 1, 2, 3, 4, 5], basis="public")
     page = show(written(tmp_path / "map.html", drawn))
     places = [disk["label"] for disk in disks(page)]
     pairs = [(a, b) for i, a in enumerate(places) for b in places[:i]]
