@@ -14,7 +14,7 @@ from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, measure, split
 from metricdp.running.history import History
-from tests import cases, refuses
+from tests import cases, each, refuses
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 RECORD, USER, USERS = Protection("record", 1), Protection("user", 1), Protection("user", 3)
@@ -115,17 +115,10 @@ def test_unit_and_bound_may_be_fixed_beforehand(demands, path):
 
 @cases(
     "given",
-    {"unit": "household"},
     {"unit": "record", "max_contributions": 2},
-    {"unit": "user"},
-    {"unit": "user", "max_contributions": 0},
-    {"unit": "user", "max_contributions": 1.5},
-    {"max_contributions": 2},
-    {"dataset": ""},
-    {"dataset": "two\nlines"},
-    {"dataset": 7},
-    {"dataset": "x" * 201},
-    {"anchor": "1-" + 32 * "0"},
+    *({"unit": "user", "max_contributions": m} for m in (0, 1.5)),
+    *each(unit=["household", "user"], max_contributions=[2], anchor=["1-" + 32 * "0"]),
+    *each(dataset=["", "two\nlines", 7, "x" * 201]),
     ids=str,
 )
 def test_bad_arguments(given):

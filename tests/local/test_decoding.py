@@ -19,8 +19,8 @@ from metricdp.local.items import items_of
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
 from metricdp.local.setup import level_sizes
 from metricdp.partitions.finite.ward import hierarchy
+from tests import each, refuses
 from tests import naive_local as naive
-from tests import refuses
 from tests.metrics.test_diameter import road_like
 
 LINE = mdp.EuclideanMetric(np.arange(60.0)[:, None])
@@ -303,14 +303,9 @@ def test_trees_that_are_none_are_refused(known):
     plain = json.loads(known[1].to_json())
     items = plain["items"]
     children, levels = items["children"], items["levels"]
-    for changes in (
-        {"children": children[:-1]},
-        {"children": [children[0], *children[:-1]]},
-        {"children": [[0, 0], *children[1:]]},
-        {"children": None},
-        {"levels": []},
-        {"levels": [levels[0][:-1], levels[1]]},
-        {"levels": [[*levels[0], 10**9], levels[1]]},
-        {"levels": [levels[0], [True, *levels[1][1:]]]},
-    ):
+    first, rest = children[0], children[1:]
+    trees = [children[:-1], [first, *children[:-1]], [[0, 0], *rest], None]
+    shown = [], [levels[0][:-1], levels[1]], [[*levels[0], 10**9], levels[1]]
+    numbered = [levels[0], [True, *levels[1][1:]]]
+    for changes in each(children=trees, levels=[*shown, numbered]):
         refuses("", mdp.local.Encoder, {**plain, "items": {**plain["items"], **changes}})

@@ -24,7 +24,7 @@ from metricdp.local.randomizers import (
     TopVectors,
     favored_weight,
 )
-from tests import cases, refuses
+from tests import cases, each, refuses
 from tests.naive_local import distribution, report_chance
 
 EPSILONS = [Fraction(epsilon) for epsilon in ("1/1000", "1/2", "1", "7/3", "5", "20")]
@@ -168,23 +168,13 @@ def test_parameters_survive_json_and_hostile_ones_are_refused():
     assert PublicParameters.of(text).to_json() == text
     plain = PublicParameters.of(text).to_dict()
     report = plain["roles"][0]["reports"][0]
-    worse = [
-        {"version": 2},
-        {"format": "x"},
-        {"trust": "me"},
-        {"roles": []},
-        {"epsilon": "1/4"},
-        {"epsilon": "nan"},
-        {"epsilon": 0.3},
-        {"users": 0},
-        {"items": {}},
-        {"items": plain["items"] | {"labels": [0] * 6}},
-        {"items": plain["items"] | {"children": [[0, 9], [3, 2]]}},
-        {"roles": [{"share": 1, "reports": [report | {"epsilon": "30"}]}]},
-        {"roles": [{"share": 1, "reports": [report | {"view": 1}]}]},
-        {"roles": [{"share": 1, "reports": [report, report]}]},
-        {"message_bytes": 99},
+    items = [
+        plain["items"] | more for more in ({"labels": [0] * 6}, {"children": [[0, 9], [3, 2]]})
     ]
+    reports = [[report | {"epsilon": "30"}], [report | {"view": 1}], [report, report]]
+    worse = each(version=[2], format=["x"], trust=["me"], users=[0], message_bytes=[99])
+    worse += each(epsilon=["1/4", "nan", 0.3], items=[{}, *items])
+    worse += each(roles=[[], *([{"share": 1, "reports": some}] for some in reports)])
     for change in worse:
         refuses("", Encoder, plain | change)
     refuses("more than this device allows", Encoder, text, most_epsilon="0.3")

@@ -16,7 +16,7 @@ from metricdp.local.shuffle import (
     shuffled_delta,
     shuffled_epsilon,
 )
-from tests import cases
+from tests import cases, each
 from tests import naive_local as naive
 from tests.naive_local import distribution
 
@@ -120,18 +120,9 @@ def test_receipts_state_what_the_messages_that_came_are_worth():
 
 @cases(
     "wrong",
-    {"epsilon": 0},
-    {"epsilon": 30},
-    {"users": 0},
-    {"k": -1},
-    {"trust": "central"},
-    {"delta": 0.1},
     {"trust": "one_round_shuffle", "delta": 1},
-    {"parts": 1},
-    {"parts": 99},
-    {"tree": "net"},
-    {"seed": -1},
-    {"radius": 1.0},
+    *each(epsilon=[0, 30], users=[0], k=[-1], trust=["central"], delta=[0.1], parts=[1, 99]),
+    *each(tree=["net"], seed=[-1], radius=[1.0]),
 )
 def test_wrong_arguments_meet_a_rule(wrong):
     import numpy as np

@@ -22,7 +22,7 @@ from metricdp.errors import InputError, ReadingError
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import PrivateDemand, _vault, moved
 from metricdp.records.engines import Source, Tally
-from tests import cases, named, refuses
+from tests import cases, named, refuses, wrong
 from tests.privacy_worlds import BOX, THREE, TWO, all_text, finest, line
 
 CANARY = "CANARY-48611"
@@ -250,13 +250,10 @@ def test_who_is_protected_however_the_records_come(tmp_path, options, protects, 
     (ONE | {"caps": (1, 1)}, r"caps must be mdp.Caps\(parts, records\)"),
     (ONE | {"caps": Caps(1), "max_contributions": 1}, "three ways to bound users"),
     (ONE | {"caps": Caps(1), "weighting": "share"}, "three ways to bound users"),
-    ({"user": "u"}, "name its column"),
-    ({"user": b"u"}, "name its column"),
+    *wrong("name its column", user=["u", b"u"]),
     ({"user": SimpleNamespace(columns=["u"])}, "of a table or a file, name its column"),
-    ({"user": {1: "u", 2: "u"}}, "user must give one entry per record"),
-    ({"user": np.array([[1], [2]])}, "user must give one entry per record"),
-    ({"user": np.array(1)}, "user must give one entry per record"),
-    ({"user": [1]}, "user must give one entry per record"),
+    *wrong("user must give one entry per record", user=[{1: "u", 2: "u"}, np.array(1), [1]]),
+    *wrong("user must give one entry per record", user=[np.array([[1], [2]])]),
 )
 def test_bounds_that_contradict_each_other_are_refused(options, error):
     for make in (

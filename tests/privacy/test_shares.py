@@ -16,7 +16,7 @@ from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, contribute
 from metricdp.privacy import shares as module
 from metricdp.privacy.shares import ROOM, GaussianShares, LaplaceShares, Shares, excess
-from tests import cases, refuses
+from tests import cases, each, refuses
 from tests.privacy_worlds import finest, line
 
 DELTA = Fraction(1, 10**6)
@@ -239,17 +239,9 @@ def test_what_leaves_the_gate_is_under_the_mask_alone(cost):
 
 @cases(
     "wrong",
-    {"mask": np.zeros(2, np.uint64)},
-    {"mask": np.zeros(1, np.int64)},
-    {"honest": 0},
-    {"honest": None},
-    {"holders": None},
-    {"honest": 3},
-    {"holders": 1},
-    {"holders": 5000},
-    {"cost": Cost.of(1, DELTA)},
-    {"cost": Cost.of("1/9999")},
-    {"query": "number of records"},
+    *each(mask=[np.zeros(2, np.uint64), np.zeros(1, np.int64)], query=["number of records"]),
+    *each(honest=[0, None, 3], holders=[None, 1, 5000]),
+    *each(cost=[Cost.of(1, DELTA), Cost.of("1/9999")]),
 )
 def test_what_is_refused_costs_nothing(wrong):
     budget = Ledger(1, DELTA).charge(Cost.zcdp(1, DELTA))

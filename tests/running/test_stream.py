@@ -24,7 +24,7 @@ from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
 from metricdp.running.days import needed, present
-from tests import cases, path_metric, refuses, tries
+from tests import cases, each, path_metric, refuses, tries
 from tests.cli_world import build_road, fails, run, works
 
 PATH = path_metric(9)
@@ -125,20 +125,9 @@ def test_a_window_may_be_longer_than_the_horizon():
 
 @cases(
     "options",
-    {"horizon": 0},
-    {"horizon": 2.5},
-    {"window": -1},
-    {"half_life": 0},
     {"window": 3, "half_life": 2},
-    {"unit": "person"},
-    {"max_contributions": 2},
-    {"parts": 0},
-    {"recourse": -1},
-    {"records_hint": 0},
-    {"epsilon": 0},
-    {"epsilon": None},
-    {"delta": 1},
-    {"seed": -1},
+    *each(horizon=[0, 2.5], window=[-1], half_life=[0], unit=["person"], max_contributions=[2]),
+    *each(parts=[0], recourse=[-1], records_hint=[0], epsilon=[0, None], delta=[1], seed=[-1]),
     {"ledger": 3},
 )
 def test_bad_arguments_charge_nothing(options, tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.methods import Regional
-from tests import cases, grid_metric, refuses
+from tests import cases, each, grid_metric, refuses
 
 GRID = grid_metric(8, 8)
 WARD = dict.fromkeys(GRID.ids[:16], "ward")
@@ -81,15 +81,8 @@ def test_labels_may_be_a_sequence_or_a_mapping():
 
 @cases(
     "options",
-    {"regions": {}},
-    {"regions": {"a": 0}},
-    {"regions": {"a": -1}},
-    {"regions": {"a": "much"}},
-    {"regions": {1: 1}},
-    {"regions": "ward"},
-    {"regions": {"a": 1}, "labels": ["b"]},
-    {"regions": {"a": 1}, "labels": {(0, 0): 3}},
-    {"records_hint": -1},
+    *each(regions=[{}, {"a": 0}, {"a": -1}, {"a": "much"}, {1: 1}, "ward"], records_hint=[-1]),
+    *({"regions": {"a": 1}, "labels": labels} for labels in (["b"], {(0, 0): 3})),
 )
 def test_bad_regions_are_refused(options):
     refuses("", Regional, **options)

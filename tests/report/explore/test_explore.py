@@ -17,7 +17,7 @@ from metricdp.report import drawing
 from metricdp.report.canvas.network import _few
 from metricdp.report.explore.scene import _matched, level_names
 from metricdp.report.words import sureness
-from tests import cases, refuses
+from tests import cases, each, refuses
 from tests.report.conftest import canvas, settle
 from tests.report.map.test_map import data_of, read_png, unsqueezed
 from tests.report.streets import streets
@@ -82,22 +82,9 @@ def test_ctrl_c_while_predicting_does_not_lose_what_was_paid(metric, monkeypatch
 
 @cases(
     "wrong",
-    {"k": 0},
-    {"k": SIDE**2 + 1},
-    {"epsilons": []},
-    {"epsilons": [1, 1]},
-    {"names": ["one"]},
-    {"names": ["a", " "]},
-    {"repeats": -1},
-    {"records": 0},
-    {"method": "local-search"},
-    {"method": "quadtree"},
-    {"objective": "k-center"},
-    {"administrator": ["nowhere"]},
-    {"administrator": 5},
-    {"seed": -1},
-    {"epsilons": [1, 1e-12]},
-    {"delta": -1},
+    *each(k=[0, SIDE**2 + 1], epsilons=[[], [1, 1], [1, 1e-12]], names=[["one"], ["a", " "]]),
+    *each(repeats=[-1], records=[0], seed=[-1], delta=[-1], method=["local-search", "quadtree"]),
+    *each(objective=["k-center"], administrator=[["nowhere"], 5]),
 )
 def test_what_is_refused_costs_nothing(metric, wrong):
     ledger = mdp.Ledger(5)
