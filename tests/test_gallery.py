@@ -48,7 +48,6 @@ def test_a_script_uses_public_names_and_shipped_files(script):
 def test_the_script_of_engines_runs_with_the_extra_docs_alone(monkeypatch, capsys):
     """The site is built from an environment without pyspark, or without Java."""
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    pytest.importorskip("pyarrow")
     monkeypatch.setattr("shutil.which", lambda name: None)
     monkeypatch.setattr(pyplot, "show", lambda: None)
     pyplot.switch_backend("agg")

@@ -79,7 +79,6 @@ def test_bad_seeds_and_endings_are_refused(release, tmp_path):
 
 def test_geoparquet_is_read_by_geopandas(tmp_path):
     geopandas = pytest.importorskip("geopandas")
-    pytest.importorskip("pyarrow")
     metric = mdp.HaversineMetric([[-71.3, -29.9], [-71.2, -29.8], [-71.1, -29.7]], ids=[4, 5, 6])
     points = mdp.release(metric, mdp.PrivateDemand(metric, [5] * 10_000), epsilon=1).sample(6)
     points.save(tmp_path / "points.parquet")

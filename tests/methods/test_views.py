@@ -73,7 +73,6 @@ def boxed():
 
 
 def test_boxes_have_rows_labels_and_cost():
-    pytest.importorskip("pandas")
     for plan in boxed():
         assert plan.universe is SPACE and "2 centers" in plan._repr_html_()
         frame = plan.to_frame()

@@ -13,6 +13,7 @@ from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
@@ -54,7 +55,7 @@ def test_ids_of_any_kind_repeats_and_nobody():
 
 
 def test_ids_from_data_frame_columns():
-    pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     plain = pd.Series(["b", "c"])
     for column in (plain, plain.astype("category"), pl.Series(["b", "c"]), pa.array(["b", "c"])):
         assert records(PrivateDemand(THREE, column)) == [1, 2]
@@ -302,7 +303,6 @@ def test_each_rule_names_what_a_record_must_be(tmp_path):
         (lambda: PrivateDemand.from_frame(PLANE, path, y="y"), "both x= and y="),
     ):
         refuses("".join(words), make)
-    pd = pytest.importorskip("pandas")
     with pytest.raises(InputError, match="have a user if users are named; at least"):
         PrivateDemand.from_frame(PLANE, pd.DataFrame({"vertex": ["z"]}))
 
@@ -324,7 +324,7 @@ def test_a_broken_universe_is_named_before_records_are_looked_at(monkeypatch):
 
 
 def bad_inputs():
-    nan = float("nan")
+    nan, of_frame = float("nan"), PrivateDemand.from_frame
     plane = EuclideanMetric([[0.0, 0], [1, 1]])
     bad = CANARY + "-x"
     yield lambda: PrivateDemand(TWO, ["a", bad])
@@ -352,27 +352,16 @@ def bad_inputs():
     yield lambda: PrivateDemand(TWO, ["a"], user=NUMBER * [1])
     yield lambda: PrivateDemand(TWO, ["a"], user=[None])
     yield lambda: PrivateDemand(TWO, ["a"], user=[nan])
-    yield lambda: PrivateDemand(TWO, ["a"], user=[pandas().NA])
+    yield lambda: PrivateDemand(TWO, ["a"], user=[pd.NA])
     yield lambda: PrivateDemand(TWO, ["a"], user=[[bad]])
     yield lambda: PrivateDemand(TWO, ["a"], user=NUMBER)
-    yield lambda: PrivateDemand.from_frame(TWO, pandas().DataFrame({"vertex": ["a", bad, None]}))
-    yield lambda: PrivateDemand.from_frame(TWO, pandas().DataFrame({"vertex": [NUMBER]}))
-    yield lambda: PrivateDemand.from_frame(
-        plane, pandas().DataFrame({"x": [bad], "y": [1]}), x="x", y="y"
-    )
-    yield lambda: PrivateDemand.from_frame(
-        plane, pandas().DataFrame({"x": [NUMBER, None], "y": [1, 2]}), x="x", y="y"
-    )
-    yield lambda: PrivateDemand.from_frame(
-        TWO, pandas().DataFrame({"vertex": ["a"], "u": [None]}), user="u"
-    )
+    yield lambda: of_frame(TWO, pd.DataFrame({"vertex": ["a", bad, None]}))
+    yield lambda: of_frame(TWO, pd.DataFrame({"vertex": [NUMBER]}))
+    yield lambda: of_frame(plane, pd.DataFrame({"x": [bad], "y": [1]}), x="x", y="y")
+    yield lambda: of_frame(plane, pd.DataFrame({"x": [NUMBER, None], "y": [1, 2]}), x="x", y="y")
+    yield lambda: of_frame(TWO, pd.DataFrame({"vertex": ["a"], "u": [None]}), user="u")
     yield lambda: PrivateDemand(TWO, {"a": NUMBER})
-    yield lambda: PrivateDemand.from_frame(TWO, lazily(bad))
-
-
-def pandas():
-    """Where there is none, one test is left out, and not all of this file."""
-    return pytest.importorskip("pandas")
+    yield lambda: of_frame(TWO, lazily(bad))
 
 
 def lazily(bad):

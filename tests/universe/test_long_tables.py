@@ -3,6 +3,7 @@
 import gzip
 
 import numpy as np
+import pandas
 import pytest
 
 import metricdp as mdp
@@ -44,20 +45,16 @@ def test_files(tmp_path):
     zipped.write_bytes(gzip.compress(text(columns(), "\t").encode()))
     same(mdp.CostTable(zipped))
     assert np.array_equal(mdp.CostTable(plain, sites="to_id", clients="from_id").costs, MATRIX.T)
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
     pandas.DataFrame(columns()).to_parquet(tmp_path / "times.parquet")
     same(mdp.CostTable(tmp_path / "times.parquet"))
 
 
 def test_a_frame_that_is_a_matrix():
-    pandas = pytest.importorskip("pandas")
     same(mdp.CostTable(pandas.DataFrame(MATRIX, index=["A", "B"], columns=[10, 20, 30])))
 
 
 @pytest.mark.parametrize("name", ["site", "store", "id"])
 def test_a_frame_with_its_sites_in_the_first_column_is_read_as_its_file(tmp_path, name):
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({name: ["A", "B"], 10: MATRIX[:, 0], 20: MATRIX[:, 1], 30: [9, 3]})
     same(mdp.CostTable(frame))
     frame.to_csv(tmp_path / "wide.csv", index=False)
@@ -65,7 +62,6 @@ def test_a_frame_with_its_sites_in_the_first_column_is_read_as_its_file(tmp_path
 
 
 def test_ids_that_are_numbers_are_never_taken_for_costs():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"site": [101, 102], "x": [1.0, 2.0], "y": [3.0, 4.0]})
     assert mdp.CostTable(frame).costs.tolist() == [[1, 3], [2, 4]]
     assert list(mdp.CostTable(frame).sites) == [101, 102]
@@ -78,7 +74,6 @@ def test_ids_that_are_numbers_are_never_taken_for_costs():
 
 
 def test_ids_are_kept_in_the_order_given():
-    pandas = pytest.importorskip("pandas")
     table = mdp.CostTable(pandas.DataFrame(columns()), sites=["B"], clients=[30, 10])
     assert table.costs.tolist() == [[3, 8]]
 

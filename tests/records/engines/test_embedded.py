@@ -44,7 +44,6 @@ def test_packed_files_are_reported_from_damaged_ones(tmp_path):
 
 
 def test_parquet_is_reported_by_its_ending_else_by_its_first_bytes(tmp_path):
-    pytest.importorskip("pyarrow")
     file = tmp_path / "rows"
     for content, expected in ((b"PAR1", True), (b"PAR1\0\1", True), (b"PAR2", False), (b"", False)):
         file.write_bytes(content)
@@ -73,7 +72,6 @@ def test_files_elsewhere_are_left_to_their_engine(tmp_path):
 
 
 def test_files_of_a_storage_are_found_by_their_pattern(tmp_path):
-    pytest.importorskip("pyarrow")
     for name in ("b.csv", "a.csv", "c.txt"):
         (tmp_path / name).write_text("x\n1\n")
     found = folders.matching(f"file://{tmp_path}/*.csv")

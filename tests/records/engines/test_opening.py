@@ -84,7 +84,6 @@ def test_libraries_that_are_missing_are_named(library, monkeypatch):
 
 def test_what_sorts_users_is_named_before_they_are_read(tmp_path, monkeypatch):
     """It was told as a fault of the engine, and only of a file that is large."""
-    pytest.importorskip("pyarrow")
     monkeypatch.setitem(sys.modules, "duckdb", None)
     (tmp_path / "a.csv").write_text("vertex,user\n0,a\n")
     path, metric = str(tmp_path / "a.csv"), PrecomputedMetric([[0.0]])

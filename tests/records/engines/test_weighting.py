@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,7 +70,6 @@ def test_weight_units_are_those_of_the_definition(records):
 
 @tries(40, RECORDS)
 def test_what_an_engine_does_with_a_block_is_the_same(records):
-    pd = pytest.importorskip("pandas")
     block = pd.DataFrame(records, columns=["_user", "_0"])[["_0", "_user"]].astype({"_user": str})
     found = pd.DataFrame(SharesOfOne().rows(block, POINTS)).groupby("_0")["_1"].sum()
     assert {int(i): int(n) for i, n in found.items() if n} == naive(records)
@@ -78,7 +78,6 @@ def test_what_an_engine_does_with_a_block_is_the_same(records):
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), max_size=30))
 def test_a_block_of_two_columns_has_the_weight_units_of_its_places_in_order(records):
-    pd = pytest.importorskip("pandas")
     names = ["_0", "_1", "_user"]
     block = pd.DataFrame(records, columns=["_user", "_0", "_1"]).astype({"_user": str})
     rows = pd.DataFrame(SharesOfOne().rows(block[names], PLACES))
