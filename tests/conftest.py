@@ -5,6 +5,7 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+from metricdp.privacy import _vault
 from tests.cli_world import build_world
 
 if settings.default.deadline is not None:  # else who runs the tests has settings of their own
@@ -17,6 +18,12 @@ def here(tmp_path, monkeypatch):
     """A folder of the test's own, which it runs in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def sealed(monkeypatch):
+    """The vault may not be opened."""
+    monkeypatch.setattr(_vault, "_open", lambda holder: pytest.fail("private data was read"))
 
 
 @pytest.fixture

@@ -35,6 +35,11 @@ def distribution(make):
     return found
 
 
+def distributions(draw, values):
+    """Exact distribution of ``draw(value, below)`` for each value."""
+    return [distribution(lambda below, v=value: draw(v, below)) for value in values]
+
+
 def hash_counts(randomizer, functions, hashes):
     """How many messages support each value, by hashing every value for every message."""
     seen, values = [*zip(map(int, functions), map(int, hashes))], range(randomizer.domain)

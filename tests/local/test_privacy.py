@@ -25,7 +25,7 @@ from metricdp.local.randomizers import (
     favored_weight,
 )
 from tests import cases, each, refuses
-from tests.naive_local import distribution, report_chance
+from tests.naive_local import distribution, distributions, report_chance
 
 EPSILONS = [Fraction(epsilon) for epsilon in ("1/1000", "1/2", "1", "7/3", "5", "20")]
 SMALL = [
@@ -58,30 +58,23 @@ def test_the_favored_weight_is_below_exp_epsilon_and_close(epsilon, unit):
 def test_every_output_has_its_stated_weight_and_no_pair_differs_by_more_than_exp_epsilon(
     randomizer,
 ):
-    distributions = [
-        distribution(lambda below, v=value: randomizer.draw(v, below))
-        for value in range(randomizer.domain)
-    ]
+    each = distributions(randomizer.draw, range(randomizer.domain))
     low, _ = exp_bounds(randomizer.epsilon)
-    for value, found in enumerate(distributions):
+    for value, found in enumerate(each):
         assert sum(found.values()) == 1
         assert all(p == report_chance(randomizer, value, output) for output, p in found.items())
         for output in found:
             assert all(0 <= n < limit for n, limit in zip(output, randomizer.limits))
-    for mine in distributions:
-        for other in distributions:
-            assert all(p <= low * other[output] for output, p in mine.items())
+    for mine, other in product(each, repeat=2):
+        assert all(p <= low * other[output] for output, p in mine.items())
 
 
 def test_a_planted_report_of_too_large_a_weight_is_seen():
     class Planted(KRR):
         favored = 2 * favored_weight(Fraction(2), 3)
 
-    distributions = [
-        distribution(lambda below, v=value: Planted(Fraction(2), 5, 3).draw(v, below))
-        for value in range(5)
-    ]
-    found = max(p / distributions[1][output] for output, p in distributions[0].items())
+    one, other, *_ = distributions(Planted(Fraction(2), 5, 3).draw, range(5))
+    found = max(p / other[output] for output, p in one.items())
     assert found > exp_bounds(Fraction(2))[1]
 
 
@@ -95,16 +88,13 @@ def test_whole_messages_of_several_roles_and_reports():
     half = Fraction(1, 2)
     shared = Role(2, (Report(KRR(half, 3, 2), 0), Report(LocalHashing(half, 3, 1, 2), 0)))
     encoder = Encoder(hand_made(shared, Role(1, (Report(KRR(Fraction(1), 3, 4), 0),))))
-    distributions = [
-        distribution(lambda below, v=item: encoder._encode(v, below)) for item in range(6)
-    ]
+    each = distributions(encoder._encode, range(6))
     low, _ = exp_bounds(Fraction(1))
-    assert distributions[0] == distributions[1] != distributions[2]
+    assert each[0] == each[1] != each[2]
     expected = {encoder.parameters.message_bytes}
-    assert {len(message) for found in distributions for message in found} == expected
-    for mine in distributions:
-        for other in distributions:
-            assert all(p <= low * other[message] for message, p in mine.items())
+    assert {len(message) for found in each for message in found} == expected
+    for mine, other in product(each, repeat=2):
+        assert all(p <= low * other[message] for message, p in mine.items())
 
 
 @cases(

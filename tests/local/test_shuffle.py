@@ -18,7 +18,7 @@ from metricdp.local.shuffle import (
 )
 from tests import cases, each
 from tests import naive_local as naive
-from tests.naive_local import distribution
+from tests.naive_local import distributions
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -46,16 +46,10 @@ FEW = [
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 0.7])
 def test_no_shuffle_of_a_small_population_needs_more(randomizer, epsilon):
     small = type(randomizer)(**{**vars(randomizer), "unit": 8})
-    distributions = [
-        distribution(lambda below, v=value: small.draw(v, below)) for value in range(small.domain)
-    ]
+    each = distributions(small.draw, range(small.domain))
     for others in ([1, 1, 1], [0, 1, 0], [small.domain - 1] * 3):
-        exact = naive.shuffled_delta(
-            distributions[0],
-            distributions[1],
-            [distributions[v] for v in others],
-            math.exp(epsilon),
-        )
+        rest = [each[value] for value in others]
+        exact = naive.shuffled_delta(each[0], each[1], rest, math.exp(epsilon))
         assert exact <= shuffled_delta(small, 1 + len(others), epsilon) + 1e-12
         assert exact <= shuffled_delta(small.epsilon, 1 + len(others), epsilon) + 1e-12
 
@@ -66,13 +60,11 @@ def test_weights_of_two_weight_distributions_are_those_of_their_definition():
         LocalHashing(Fraction(1), 4, 2, 8),
         SubsetSelection(Fraction(1), 5, 2, 8),
     ):
-        distributions = [
-            distribution(lambda below, v=value, r=randomizer: r.draw(v, below)) for value in (0, 1)
-        ]
+        zero, one = distributions(randomizer.draw, (0, 1))
         ratio, p = clone_weights(randomizer)
         assert ratio == pytest.approx(randomizer.favored / 8)
         # what value 0 alone favors, under value 1
-        alone = sum(q for output, q in distributions[1].items() if distributions[0][output] > q)
+        alone = sum(q for output, q in one.items() if zero[output] > q)
         assert p == pytest.approx(float(alone))
 
 

@@ -7,23 +7,12 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import BudgetError, InputError, UnknownIdError
 from metricdp.metrics import PrecomputedMetric
-from metricdp.privacy import _vault
 from tests import cases, named, path_metric, refuses, wrong
 from tests.privacy_worlds import all_text
 
 TOWN = path_metric(6)
 BOX = mdp.EuclideanSpace([0, 0], [1, 1])
 CANARY = 486114
-
-
-@pytest.fixture
-def sealed(monkeypatch):
-    """The vault may not be opened."""
-
-    def fail(holder):
-        raise AssertionError("private data was read")
-
-    monkeypatch.setattr(_vault, "_open", fail)
 
 
 def demand():

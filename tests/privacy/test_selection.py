@@ -396,12 +396,9 @@ def test_bad_queries_are_refused(make, error):
     refuses(error, make)
 
 
-def test_refused_selections_read_and_spend_nothing(monkeypatch):
+def test_refused_selections_read_and_spend_nothing(sealed):
     budget = Ledger(1).charge(1)
     demand = PrivateDemand(TWO, ["a"])
-    monkeypatch.setattr(
-        "metricdp.privacy._vault._open", lambda _: pytest.fail("the vault was opened")
-    )
 
     class Sneaky(CoverageQuery):
         def sensitivity(self, neighboring, max_contributions):

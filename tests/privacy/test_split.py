@@ -113,11 +113,8 @@ def test_only_its_own_budget_slice_reads_a_part():
     ("x", THIRDS, "finite number"),
     (1, finest(TWO), "different universes"),
 )
-def test_refusals_spend_nothing(epsilon, partition, error, monkeypatch):
+def test_refusals_spend_nothing(epsilon, partition, error, sealed):
     ledger, demand = Ledger(3), PrivateDemand(THREE, ["a"])
-    monkeypatch.setattr(
-        "metricdp.privacy._vault._open", lambda _: pytest.fail("the vault was opened")
-    )
     refuses(error, split, demand, partition, epsilon, ledger)
     refuses("", split, demand, THIRDS, 4, ledger, error=BudgetError)
     assert ledger.spent == 0

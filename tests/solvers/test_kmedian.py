@@ -142,17 +142,11 @@ def test_among_the_centers_of_several_searches(name, power, large, monkeypatch):
     points = np.random.default_rng(1).random((900, 2))
     metric = road_like(30) if name == "roads" else mdp.EuclideanMetric(points)
     weights, opened = np.random.default_rng(0).random(len(metric)), np.array([7, 200])
-    together = [
-        solve(metric, weights, 25, power=power, opened=opened, seed=seed, starts=None).cost
-        for seed in range(4)
-    ]
-    monkeypatch.setattr(kmedian, "_UNION", 0)
-    differing = [
-        solve(metric, weights, 25, power=power, opened=opened, seed=seed, starts=None).cost
-        for seed in range(4)
-    ]
-    assert all(a <= b * (1 + 1e-9) for a, b in zip(together, differing))
-    assert sum(together) < sum(differing)
+    asked, costs = {"power": power, "opened": opened, "starts": None}, []
+    for union in (kmedian._UNION, 0):
+        monkeypatch.setattr(kmedian, "_UNION", union)
+        costs.append([solve(metric, weights, 25, seed=seed, **asked).cost for seed in range(4)])
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(*costs)) and sum(costs[0]) < sum(costs[1])
 
 
 @pytest.mark.parametrize("name", WORLDS)
