@@ -124,8 +124,8 @@ def test_chains_follow_in_a_core_while_they_gain_or_there_is_time(endless, least
     monkeypatch.setattr(neighborhoods, "MOST_ENTRIES", 20_000)
     monkeypatch.setattr(neighborhoods, "near_search", chain)
     asked = {"first": np.arange(5), "deadline": deadline, "endless": endless}
-    costs, rng = BlockCosts(block, np.ones(300)), np.random.default_rng(0)
-    rows, cost = thorough_search(costs, 5, rng, **asked)
+    whole, rng = BlockCosts(block, np.ones(300)), np.random.default_rng(0)
+    rows, cost = thorough_search(whole, 5, rng, **asked)
     assert (rows.tolist(), cost) == ([0, 1, 2, 3, 4], pytest.approx(least, rel=1e-5))
 
 

@@ -199,7 +199,7 @@ def test_costs_of_very_many_records_are_exact_and_saturate(counts, power):
         costs.serve(Served.by(metric, np.array(centers)))
         assert costs.total == cost(centers)
         others = [p for p in range(5) if p not in centers]
-        rows = costs.costs(np.array([0, 1]), metric.inner(np.array(others)))
-        table = np.concatenate(list(rows)).reshape(2, -1)
+        priced = costs.costs(np.array([0, 1]), metric.inner(np.array(others)))
+        table = np.concatenate(list(priced)).reshape(2, -1)
         expected = [[min(cost([kept, y]), CAP) for y in others] for kept in centers[::-1]]
         assert table.tolist() == expected
