@@ -3,6 +3,7 @@ line.
 """
 
 import gzip
+import json
 import shlex
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,10 @@ class Ran(NamedTuple):
     @property
     def lines(self):
         return self.err.splitlines()
+
+    @property
+    def json(self):
+        return json.loads(self.out)
 
 
 def run(capsys, *argv, main=main):

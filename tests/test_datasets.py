@@ -5,7 +5,6 @@ nothing.
 import gzip
 import hashlib
 import io
-import json
 import re
 import socket
 import sys
@@ -260,7 +259,7 @@ def test_a_graph_may_be_a_data_set(small, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
     (tmp_path / "small.csv").write_bytes(content)
     ran = run(capsys, "cluster", "dataset:small", "-k", "1")
-    assert json.loads(ran.out)["centers"] == ["b"]
+    assert ran.json["centers"] == ["b"]
     read = "metricdp: read small.csv: 3 vertices, 2 edges, no coordinates"
     assert ran.lines[0] == f"{read}, lengths: column 'length'"
     assert run(capsys, "cluster", "dataset:nothing", "-k", "1").status == 2

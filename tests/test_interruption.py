@@ -1,6 +1,5 @@
 """Ctrl-C comes when what was paid for is saved, and the command says where."""
 
-import json
 import os
 import signal
 import subprocess
@@ -82,7 +81,7 @@ def test_the_release_is_beside_the_ledger_by_default(world, capsys):
     assert run(capsys, *ask.split(), "--save-release", "no").status == 0
     assert sorted(p.name for p in world.glob("l*")) == ["l", "l.1.release", "l.2.release"]
     again = run(capsys, *["cluster", "roads.csv", "-k", "1", "--from-release", "l.1.release"])
-    assert again.status == 0 and json.loads(again.out)["receipt"]["epsilon_exact"] == "1/2"
+    assert again.status == 0 and again.json["receipt"]["epsilon_exact"] == "1/2"
 
 
 def test_an_interrupted_search_names_what_was_saved(world, monkeypatch, capsys):
@@ -155,7 +154,7 @@ def test_an_interrupted_exploration_writes_its_page_and_says_so(world, monkeypat
     ran = run(capsys, *asked.split())
     assert ran.status == 130
     assert "p.html holds all levels that were paid for" in ran.lines[-1]
-    assert len(json.loads(ran.out)["levels"]) == 2
+    assert len(ran.json["levels"]) == 2
     assert (world / "p.html").read_text("utf-8").rstrip().endswith("</html>")
 
 

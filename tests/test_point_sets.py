@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -58,7 +57,7 @@ def test_the_benchmark_fetches_points_by_name(server, points, capsys, monkeypatc
     cache = tmp_path / "cache"
     monkeypatch.setattr(datasets, "_cache_folder", lambda given: cache)
     ran = works(capsys, "bench", "tsplib", "--instances", "tiny14", "-p", "3", "--exact", "--json")
-    assert json.loads(ran.out)["rows"][0]["cost"] == least(3)
+    assert ran.json["rows"][0]["cost"] == least(3)
     assert (cache / "tiny14.tsp").read_bytes() == CONTENT
     server.pages.clear()
     assert run(capsys, "bench", "tsplib", "--instances", "tiny14", "-p", "2").status == 0

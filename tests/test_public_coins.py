@@ -48,8 +48,7 @@ def test_a_generator_goes_on():
     assert coins(0, one) != coins(0, one)
     assert coins(0, np.random.SeedSequence(5)) == coins(0, np.random.default_rng(5))
     assert coins(0, np.random.PCG64(5)) == coins(0, np.random.default_rng(5))
-    first = ANSWERS["Release.sample"](rng=one)
-    assert first != ANSWERS["Release.sample"](rng=one)
+    assert ANSWERS["Release.sample"](rng=one) != ANSWERS["Release.sample"](rng=one)
 
 
 def test_noise_takes_neither():
@@ -58,8 +57,7 @@ def test_noise_takes_neither():
     """
     demand = mdp.PrivateDemand(METRIC, [(1, 1)] * 500)
     twice = [{"epsilon": "0.001", "rng": np.random.default_rng(1)} for _ in range(2)]
-    found = [mdp.release(METRIC, demand, **asked).weights for asked in twice]
-    assert not np.array_equal(*found)
+    assert not np.array_equal(*[mdp.release(METRIC, demand, **asked).weights for asked in twice])
 
 
 def test_who_takes_a_seed_takes_a_generator():

@@ -91,7 +91,7 @@ def measured(capsys, options="", suite="pmed"):
 def reported(capsys, options="", suite="pmed"):
     ran = measured(capsys, f"--json {options}", suite)
     assert (ran.status, ran.err) == (0, "")
-    return json.loads(ran.out)
+    return ran.json
 
 
 def test_all_instances_of_a_folder_in_order_against_brute_force(library, capsys):
@@ -234,13 +234,12 @@ def test_without_a_folder_the_data_sets_are_used(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("METRICDP_DATA", str(DATA))
     monkeypatch.chdir(tmp_path)
     ran = works(capsys, "bench", "pmed", "--instances", "1,2", "--json")
-    assert [row["best_known"] for row in json.loads(ran.out)["rows"]] == [5819, 4093]
+    assert [row["best_known"] for row in ran.json["rows"]] == [5819, 4093]
 
 
 @needs_data
 def test_real_instances_are_near_their_optima(capsys):
-    ran = works(capsys, "bench", "pmed", str(DATA / "pmed"), "--instances", "1-10", "--json")
-    found = json.loads(ran.out)
+    found = works(capsys, "bench", "pmed", str(DATA / "pmed"), "--instances", "1-10", "--json").json
     assert found["summary"]["with_known_value"] == found["summary"]["within_0.1_percent"] == 10
     assert found["summary"]["at_best_known"] >= 9
     assert all(row["gap_percent"] >= -1e-9 for row in found["rows"])

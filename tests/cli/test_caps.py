@@ -1,7 +1,5 @@
 """``--caps``: users bounded in every public part, from the command line."""
 
-import json
-
 import pytest
 
 import metricdp as mdp
@@ -19,7 +17,7 @@ def town(here):
 def test_noise_follows_the_caps_and_the_ledger_their_bound(town, capsys):
     paid = ("--ledger", "a.ledger", "--epsilon-budget", "3", "--delta-budget", "1e-5")
     capped = (*ASK, "--user", "who", "--caps", "20,2")
-    receipt = json.loads(works(capsys, *capped, "--delta", "1e-6", *paid).out)["receipt"]
+    receipt = works(capsys, *capped, "--delta", "1e-6", *paid).json["receipt"]
     assert receipt["unit"] == "user" and receipt["delta"] == 1e-6
     assert {one["name"] for one in receipt["mechanisms"]} == {"discrete Gaussian"}
     again = run(capsys, *ASK, "--user", "who", "--max-contributions", "40", "--ledger", "a.ledger")

@@ -37,7 +37,7 @@ def has_samples():
 
 
 def test_private_centers_are_json_with_a_receipt(world, capsys):
-    result = json.loads(works(capsys, *PRIVATE).out)
+    result = works(capsys, *PRIVATE).json
     assert list(result) == ["centers", "k", "method", "receipt", "estimates"]
     assert sorted(result["centers"]) == [100, 124]  # all records are there
     assert (result["k"], result["method"]) == (2, "partition")
@@ -62,7 +62,7 @@ def test_stderr_tells_public_facts_the_price_and_nothing_private(world, capsys):
 
 def test_public_centers_have_no_receipt(world, capsys):
     ran = run(capsys, "cluster", "roads.csv.gz", "-k", "3", "--quiet")
-    result = json.loads(ran.out)
+    result = ran.json
     assert (ran.status, ran.err, result["receipt"], len(set(result["centers"]))) == (0, "", None, 3)
     assert run(capsys, "cluster", "roads.csv.gz", "-k", "3", "--quiet").out == ran.out
 
@@ -99,7 +99,7 @@ def test_ids_beyond_ascii(world, capsys):
     (world / "calles.csv").write_text("from,to,length\nPeña,Ñuñoa,3\nÑuñoa,寺町,4\n", "utf-8")
     ran = run(capsys, "cluster", "calles.csv", "-k", "1", "--output", "out.json")
     written = json.loads((world / "out.json").read_text("utf-8"))
-    assert json.loads(ran.out)["centers"] == written["centers"] == ["Ñuñoa"]
+    assert ran.json["centers"] == written["centers"] == ["Ñuñoa"]
     done = subprocess.run(
         [sys.executable, "-m", "metricdp", "cluster", "calles.csv", "-k", "3"],
         capture_output=True,
@@ -112,15 +112,15 @@ def test_ids_beyond_ascii(world, capsys):
 @pytest.mark.parametrize("objective", ["k-median", "k-means"])
 def test_objectives(objective, world, capsys):
     ran = run(capsys, *PRIVATE, "--objective", objective, "--records-hint", "2000")
-    assert sorted(json.loads(ran.out)["centers"]) == [100, 124]
-    asked = [m["query"] for m in json.loads(ran.out)["receipt"]["mechanisms"]]
+    assert sorted(ran.json["centers"]) == [100, 124]
+    asked = [m["query"] for m in ran.json["receipt"]["mechanisms"]]
     assert "number of records" not in asked  # the hint saves the count
 
 
 def test_coordinates_and_users(world, capsys):
     options = "--nodes nodes.csv --x lon --y lat --user person --max-contributions 3".split()
     ran = run(capsys, *PRIVATE, *options)
-    result = json.loads(ran.out)
+    result = ran.json
     assert sorted(result["centers"]) == [100, 124]
     assert result["receipt"]["unit"] == "user"
     assert {m["sensitivity"] for m in result["receipt"]["mechanisms"]} == {3}
@@ -129,13 +129,11 @@ def test_coordinates_and_users(world, capsys):
 
 
 def test_uniform_ignores_the_demand_and_costs_nothing(world, capsys):
-    ran = run(capsys, *PRIVATE, "--method", "uniform", "--ledger", "study.ledger")
-    result = json.loads(ran.out)
+    result = run(capsys, *PRIVATE, "--method", "uniform", "--ledger", "study.ledger").json
     receipt = result["receipt"]
     reported = result["method"], receipt["epsilon"], receipt["mechanisms"]
     assert reported == ("uniform", 0.0, [])
-    found = result["centers"]
-    assert found == json.loads(run(capsys, "cluster", "roads.csv", "-k", "2").out)["centers"]
+    assert result["centers"] == run(capsys, "cluster", "roads.csv", "-k", "2").json["centers"]
     assert mdp.Ledger(1, journal="study.ledger").spent == 0
 
 
@@ -159,7 +157,7 @@ def test_a_new_ledger_has_the_budget_of_its_first_call(world, capsys):
 def test_an_existing_ledger_keeps_its_own_terms(world, capsys):
     mdp.Ledger(5, 0.25, neighboring="replace-one", journal="study.ledger")
     ran = run(capsys, *PRIVATE, "--ledger", "study.ledger")
-    assert json.loads(ran.out)["receipt"]["neighboring"] == "replace-one"
+    assert ran.json["receipt"]["neighboring"] == "replace-one"
     assert "4 of 5 left" in ran.err
     same = "--ledger study.ledger --neighboring replace-one --epsilon-budget 5.0"
     assert run(capsys, *PRIVATE, *same.split()).status == 0
@@ -175,12 +173,12 @@ def test_a_ledger_begun_but_torn_is_begun_again(world, capsys):
 
 def test_non_private_uses_the_exact_demand_and_says_so(world, capsys):
     ran = run(capsys, *PRIVATE[:-2], "--non-private", "--quiet")
-    result = json.loads(ran.out)
+    result = ran.json
     assert (sorted(result["centers"]), result["receipt"]) == ([100, 124], None)
     assert len(ran.lines) == 1
     assert "without any protection" in ran.err
     places = ("--nodes", "nodes.csv", "--x", "lon", "--y", "lat")
-    reported = json.loads(run(capsys, *PRIVATE[:-2], "--non-private", *places).out)
+    reported = run(capsys, *PRIVATE[:-2], "--non-private", *places).json
     assert {name: reported[name] for name in result} == result
     assert reported["crs"] == "EPSG:4326" and len(reported["coordinates"]) == 2
 
@@ -206,7 +204,7 @@ def test_text_ids_match_numbers_in_the_demand(world, capsys):
     (world / "who.csv").write_text("vertex\n" + "12\n" * 60)
     for options in (["--epsilon", "10"], ["--non-private"]):
         ran = run(capsys, "cluster", "named.csv", "-k", "1", "--demand", "who.csv", *options)
-        assert json.loads(ran.out)["centers"] == ["12"], ran.err
+        assert ran.json["centers"] == ["12"], ran.err
 
 
 @cases(
@@ -227,7 +225,7 @@ def test_evaluate_is_exact_and_says_that_it_is_not_private(world, capsys):
     (world / "result.json").write_text(json.dumps({"centers": [100], "receipt": None}))
     ran = run(capsys, "evaluate", "roads.csv", "--demand", "homes.csv", "--centers", "result.json")
     distance = mdp.read_graph("roads.csv").distances([100], [124])[0, 0]
-    figures = json.loads(ran.out)
+    figures = ran.json
     expected = distance * (ROWS - ROWS // 2)
     assert figures["cost"] == pytest.approx(expected)
     assert figures["mean"] == pytest.approx(expected / ROWS)
@@ -241,14 +239,14 @@ def test_evaluate_takes_what_cluster_wrote(world, capsys):
     assert run(capsys, *PRIVATE, "--output", "out.json").status == 0
     for objective in ("k-median", "k-means"):
         asked = "evaluate roads.csv --demand homes.csv --centers out.json --objective"
-        assert json.loads(run(capsys, asked, objective).out)["cost"] == 0.0
+        assert run(capsys, asked, objective).json["cost"] == 0.0
 
 
 def test_evaluate_an_empty_demand(world, capsys):
     (world / "none.csv").write_text("vertex\n")
     (world / "list.json").write_text("[100, 101]")
     ran = run(capsys, "evaluate", "roads.csv", "--demand", "none.csv", "--centers", "list.json")
-    assert (json.loads(ran.out)["cost"], json.loads(ran.out)["mean"]) == (0.0, None)
+    assert (ran.json["cost"], ran.json["mean"]) == (0.0, None)
 
 
 # what goes wrong late
@@ -300,7 +298,7 @@ def test_a_result_is_reported_even_if_its_files_fail(world, monkeypatch, capsys)
 
     monkeypatch.setattr(cluster_module.streams, "write_text", full)
     ran = run(capsys, *PRIVATE, "--output", "out.json")
-    assert (ran.status, len(json.loads(ran.out)["centers"])) == (2, 2)
+    assert (ran.status, len(ran.json["centers"])) == (2, 2)
     assert ran.lines[-1] == "metricdp: error: out.json: No space left on device"
 
 
@@ -452,7 +450,7 @@ def test_a_tree_is_built_once_and_used(world, capsys, method, monkeypatch):
     )
     named = ["--method", method] if method else []
     ran = run(capsys, *PRIVATE, *named, "--tree", "roads.npz")
-    assert ran.status == 0 and json.loads(ran.out)["method"] == (method or "hst")
+    assert ran.status == 0 and ran.json["method"] == (method or "hst")
     assert [tree.seed for tree in loaded] == [7] and snapshot(world) == before
 
 

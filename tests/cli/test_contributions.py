@@ -24,7 +24,7 @@ def town(here):
 def test_m_is_reported_paid_and_kept_by_the_ledger(town, capsys):
     # the noise of 21 counts at epsilon 1 would have to sum to 400 to move the median: below e^-100
     ran = works(capsys, *CHOOSE, *NEW, "--quantile", "0.5", "--output", "m.json")
-    reported = json.loads(ran.out)
+    reported = ran.json
     assert reported == json.loads((town / "m.json").read_text())
     assert reported["max_contributions"] == 4 and abs(reported["counts"]["8"] - 800) < 100
     assert reported["receipt"]["unit"] == "user" and reported["receipt"]["epsilon"] == 1
@@ -34,8 +34,7 @@ def test_m_is_reported_paid_and_kept_by_the_ledger(town, capsys):
     assert kept.protects == Protection("user", 4) and kept.left == 3
 
     ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
-    paid = works(capsys, *ask, "--user", "who", "--ledger", "a.ledger")
-    receipt = json.loads(paid.out)["receipt"]
+    receipt = works(capsys, *ask, "--user", "who", "--ledger", "a.ledger").json["receipt"]
     assert receipt["made"]["max_contributions"] == 4  # nobody had to say it again
     assert {one["sensitivity"] for one in receipt["mechanisms"]} == {4}
     other = ("--user", "who", "--max-contributions", "2", "--ledger", "a.ledger")
@@ -48,8 +47,8 @@ def test_m_is_reported_paid_and_kept_by_the_ledger(town, capsys):
 def test_without_a_ledger_it_only_tells(town, capsys):
     before = snapshot(town)
     ran = works(capsys, *CHOOSE, "--quantile", "9/10", "--neighboring", "replace-one")
-    assert json.loads(ran.out)["max_contributions"] == 8
-    assert json.loads(ran.out)["receipt"]["mechanisms"][0]["sensitivity"] == 2
+    assert ran.json["max_contributions"] == 8
+    assert ran.json["receipt"]["mechanisms"][0]["sensitivity"] == 2
     assert snapshot(town) == before
 
 

@@ -36,11 +36,10 @@ def test_public_objectives(name, files, capsys):
     table = mdp.CostTable(COSTS, SITES, CLIENTS)
     call = ["cluster", name, "--format", "costs", "--weights", "w.csv", "-k", "2"]
     weights = {"x": 3, "y": 2, "w": 1}
-    found = json.loads(run(capsys, *call, "--candidates", "two.csv").out)
+    found = run(capsys, *call, "--candidates", "two.csv").json
     same = mdp.solve(table, mdp.objectives.KMedian(2), weights=weights, candidates=["a", "b"])
     assert (found["centers"], found["value"]) == (same.centers, same.value)
-    options = ["--objective", "capacitated", "--capacity", "room.csv"]
-    found = json.loads(run(capsys, *call, *options).out)
+    found = run(capsys, *call, *["--objective", "capacitated", "--capacity", "room.csv"]).json
     objective = mdp.objectives.Capacitated(2, {"a": 4, "b": 4, "c": 3})
     same = mdp.solve(table, objective, weights=weights)
     assert (found["centers"], found["value"]) == (same.centers, same.value)
@@ -48,14 +47,13 @@ def test_public_objectives(name, files, capsys):
 
 def test_sites_and_clients_can_be_swapped(files, capsys):
     call = ["cluster", "long.csv", "--format", "costs", "--source", "to_id", "--target", "from_id"]
-    found = json.loads(run(capsys, *call, "-k", "1", "--objective", "p-center").out)
+    found = run(capsys, *call, "-k", "1", "--objective", "p-center").json
     assert found["centers"] == ["z"] and found["value"] == 4
 
 
 def test_private_demand(files, capsys):
     call = ["cluster", "wide.csv", "--format", "costs", "-k", "2", "--objective", "max-coverage"]
-    price = ["--limit", "2", "--demand", "people.csv", "--epsilon", "5"]
-    found = json.loads(run(capsys, *call, *price).out)
+    found = run(capsys, *call, *["--limit", "2", "--demand", "people.csv", "--epsilon", "5"]).json
     # noise of e^-5 a unit cannot turn 400 records over: below 1e-100
     assert sorted(found["centers"]) == ["b", "c"] and found["weights"] == "noisy"
 
@@ -82,7 +80,7 @@ def test_bad_calls_get_one_line(options, rule, files, capsys):
 def test_costs_have_a_unit_and_a_proof(files, capsys):
     call = ["cluster", "wide.csv", "--format", "costs", "-k", "2", "--weights", "w.csv"]
     limits = ["--objective", "max-coverage", "--limit", "180 s", "--measured-in", "min"]
-    found = json.loads(run(capsys, *call, *limits).out)
+    found = run(capsys, *call, *limits).json
     assert found["distance_unit"] == "min" and found["value"] == 5  # a serves y within 3, b x
     ran = run(capsys, *call, "--exact")
     assert ran.status == 0 and "proven optimal" in ran.err

@@ -1,7 +1,5 @@
 """``metricdp evaluate --epsilon``: private figures, their price, and refusals."""
 
-import json
-
 import pytest
 
 from tests import cases
@@ -26,7 +24,7 @@ def test_private_figures_their_receipt_and_the_ledger(town, capsys):
         *("--epsilon", "1", "--within", "150,250", "--against", "worse.json"),
         *("--ledger", "town.ledger", "--epsilon-budget", "2", "--dataset", "town"),
     )
-    reported = json.loads(ran.out)
+    reported = ran.json
     assert ran.status == 0
     half_width = (reported["mean"]["high"] - reported["mean"]["low"]) / 2
     assert abs(reported["mean"]["estimate"] - 200) <= 6 * half_width  # an interval misses 1 in 20
@@ -42,7 +40,7 @@ def test_private_figures_their_receipt_and_the_ledger(town, capsys):
 def test_distances_have_units(town, capsys):
     asked = (*BASE, "--epsilon", "1", "--within", "0.25km,150", "--clip", ".8 km")
     ran = run(capsys, *asked, "--measured-in", "m")
-    reported = json.loads(ran.out)
+    reported = ran.json
     assert ran.status == 0 and reported["within"] == [150, 250] and reported["clip"] == 800
     fails(capsys, "distances of roads.csv are measured in s", *asked, "--measured-in", "s")
     fails(capsys, "--measured-in", *asked)
@@ -80,12 +78,12 @@ def test_centers_come_from_any_file_of_a_plan(here, capsys):
     costs = set()
     for name in ("plan.gpkg", "plan.geojson", "plan.parquet", "plan.csv", "plan.json"):
         works(capsys, "cluster", "streets.gpkg", "-k", "3", "--quiet", "--output", name)
-        costs.add(json.loads(works(capsys, *exact, name).out)["cost"])
+        costs.add(works(capsys, *exact, name).json["cost"])
     assert len(costs) == 1
     fails(capsys, "no layer 'demands'; layers: ", *exact, "plan.gpkg", "--centers-layer", "demands")
     fails(capsys, "has no layers", *exact, "plan.json", "--centers-layer", "sites")
     world.homes(2).to_file(here / "sites.geojson")  # points without ids
-    assert json.loads(run(capsys, *exact, "sites.geojson").out)["k"] == 2
+    assert run(capsys, *exact, "sites.geojson").json["k"] == 2
 
 
 def test_areas_come_from_a_table_or_from_polygons(town, capsys):
@@ -93,7 +91,7 @@ def test_areas_come_from_a_table_or_from_polygons(town, capsys):
     (town / "sides.csv").write_text("vertex,side\n" + "\n".join(sides) + "\n")
     asked = (*BASE, "--epsilon", "20", "--by", "sides.csv", "--by-column", "side")
     ran = run(capsys, *asked, "--map", "page.html")
-    reported = json.loads(ran.out)["by_area"]
+    reported = ran.json["by_area"]
     assert ran.status == 0
     assert [area["area"] for area in reported["areas"]] == [*("east", "west", "elsewhere")]
     assert reported["areas"][1]["mean"]["estimate"] == pytest.approx(200, rel=0.05)

@@ -22,7 +22,7 @@ def data_of(path):
 
 def test_levels_on_stdout_and_on_the_page(world, capsys):
     ran = run(capsys, *QUICK, "--output", "page.html")
-    reported = json.loads(ran.out)
+    reported = ran.json
     assert ran.status == 0 and reported["page"] == "page.html"
     assert reported["receipt"]["epsilon_exact"] == "5/2"
     found = [(one["name"], one["epsilon"], set(one["centers"])) for one in reported["levels"]]
@@ -50,8 +50,8 @@ def test_the_ledger_is_charged_the_sum_once_or_not_at_all(world, capsys):
     refused = run(capsys, *EXPLORE, "--epsilons", "1,2", "--output", "page.html", *paid)
     assert refused.status == 3 and "left" in refused.err and not (world / "page.html").exists()
     dry = run(capsys, *QUICK, "--ledger", "study.ledger", "--dry-run")
-    assert dry.status == 0 and json.loads(dry.out)["epsilon_exact"] == "5/2"
-    assert json.loads(dry.out)["charged"] is False
+    assert dry.status == 0 and dry.json["epsilon_exact"] == "5/2"
+    assert dry.json["charged"] is False
     assert snapshot(world) == before
     assert run(capsys, *QUICK, "--ledger", "study.ledger", "--output", "page.html").status == 0
     ledger = mdp.Ledger(4, journal=world / "study.ledger")
@@ -75,7 +75,7 @@ def test_users_names_and_predictions(world, capsys):
     users = "--user person --max-contributions 2 --epsilons 2,1/2 --repeats 1 --records 500"
     shown = "--output page.html --objective k-means --names"
     ran = run(capsys, *EXPLORE, *users.split(), *shown.split(), "mild, firm")
-    reported = json.loads(ran.out)
+    reported = ran.json
     assert [level["name"] for level in reported["levels"]] == ["mild", "firm"]
     assert reported["receipt"]["unit"] == "user"
     prediction = reported["prediction"]
@@ -106,7 +106,7 @@ def test_nonsense_is_one_line_and_leaves_nothing(world, capsys, argv):
 
 def test_a_plan_is_figures_a_table_and_a_page(world, capsys):
     ran = run(capsys, *PLAN, "--epsilons", "0.1,2", "--output", "plan.html")
-    reported = json.loads(ran.out)
+    reported = ran.json
     assert ran.status == 0 and [level["epsilon"] for level in reported["levels"]] == [0.1, 2.0]
     assert reported["levels"][1]["median"] <= reported["without_data"]["nine_in_ten"]
     assert reported["basis"].startswith("simulation")
@@ -116,7 +116,7 @@ def test_a_plan_is_figures_a_table_and_a_page(world, capsys):
     assert len(data_of(world / "plan.html")["levels"]) == 2
     options = "--epsilons 1 --quiet --method local-search --neighboring replace-one"
     quiet = run(capsys, *PLAN, *options.split())
-    assert quiet.err == "" and json.loads(quiet.out)["method"] == "local-search"
+    assert quiet.err == "" and quiet.json["method"] == "local-search"
 
 
 def test_an_error_after_the_charge_says_what_was_spent(world, capsys, monkeypatch):

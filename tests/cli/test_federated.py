@@ -1,7 +1,5 @@
 """``metricdp federated``: two hospitals, by the commands of the help text."""
 
-import json
-
 import pytest
 
 pytest.importorskip("cryptography")
@@ -18,7 +16,7 @@ def _country(here):
 
 
 def ran(capsys, *argv):
-    return json.loads(works(capsys, "federated", *argv, "--json").out)
+    return works(capsys, "federated", *argv, "--json").json
 
 
 BUDGET = ("--epsilon-budget", "3", "--delta-budget", "3e-6")
@@ -63,7 +61,7 @@ def test_two_hospitals(here, capsys):
     again = ran(capsys, *collect(number))  # such as after a crash
     assert again["release"] == "places.release"
     centers = ("cluster", "roads.csv", "--from-release", "places.release", "-k", "2", "--json")
-    assert sorted(map(int, json.loads(run(capsys, *centers).out)["centers"])) == [3, 27]
+    assert sorted(map(int, run(capsys, *centers).json["centers"])) == [3, 27]
     assert run(capsys, "evidence", "places.release").status in (0, 2)
 
 

@@ -1,7 +1,5 @@
 """Graphs of which some vertices have a place, or none, and demand of which little is left."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -32,7 +30,7 @@ def test_a_component_without_places_takes_no_coordinates_and_no_budget(town, cap
     fails(capsys, "coordinates", *ASKED, "--demand", "homes.csv", *paid)
     ran = run(capsys, *ASKED, "--demand", "ids.csv", "--epsilon", "1")
     assert ran.status == 0 and "no coordinates" in ran.err
-    assert "coordinates" not in json.loads(ran.out)
+    assert "coordinates" not in ran.json
 
 
 def test_how_many_vertices_have_a_place_is_said(town, capsys):

@@ -38,23 +38,23 @@ OF_RELEASES = ("k-median, limit", "p-center", "max-coverage", "capacitated", "ne
 @pytest.mark.parametrize("call", sorted(CALLS))
 def test_public_and_private(call, world, capsys):
     options = CALLS[call].split()
-    public = json.loads(works(capsys, "cluster", "roads.csv", *options).out)
+    public = works(capsys, "cluster", "roads.csv", *options).json
     assert public["weights"] == "public" and public["receipt"] is None
     assert len(public["centers"]) == public["k"] == len(public["loads"])
     assert public["gap"] is not None
     if call not in OF_RELEASES:
         return
     private = ["--demand", "homes.csv", "--epsilon", "1", "--save-release", "kept.release"]
-    noisy = json.loads(run(capsys, "cluster", "roads.csv", *options, *private).out)
+    noisy = run(capsys, "cluster", "roads.csv", *options, *private).json
     assert noisy["weights"] == "noisy" and noisy["receipt"]["epsilon"] == 1.0
     again = run(capsys, "cluster roads.csv --from-release kept.release", *options)
-    assert json.loads(again.out)["centers"] == noisy["centers"]
+    assert again.json["centers"] == noisy["centers"]
 
 
 def test_how_far_true_loads_may_exceed_noisy_ones(world, capsys):
     question = CALLS["capacitated"].split()
     ran = run(capsys, "cluster", "roads.csv", *question, "--demand", "homes.csv", "--epsilon", "1")
-    reported = json.loads(ran.out)["load_intervals"]
+    reported = ran.json["load_intervals"]
     assert reported["basis"] == "release" and len(reported["high"]) == 3
     assert "capacities hold for the noisy loads" in " ".join(ran.err.split())
 
@@ -65,29 +65,29 @@ def test_public_weights_and_tables(world, capsys):
     Path("w.csv").write_text("vertex,weight\n" + f"{ids[0]},5\n{ids[7]},2\n")
     Path("no.csv").write_text(f"vertex\n{ids[0]}\n")
     asked = "cluster roads.csv -k 1 --weights w.csv --forbidden no.csv"
-    found = json.loads(run(capsys, asked).out)
+    found = run(capsys, asked).json
     weights = {ids[0]: 5, ids[7]: 2}
     plan = mdp.solve(metric, mdp.objectives.KMedian(1), weights=weights, forbidden=[ids[0]])
     assert found["centers"] == plan.centers and found["value"] == plan.value
     rows = "".join(f"{i},{n + 1}\n" for n, i in enumerate(ids))
     Path("c.csv").write_text("vertex,cost\n" + rows)
     asked = "cluster roads.csv --objective facility-location --opening-costs c.csv"
-    found = json.loads(run(capsys, asked).out)
+    found = run(capsys, asked).json
     same = mdp.solve(metric, mdp.objectives.FacilityLocation({i: n + 1 for n, i in enumerate(ids)}))
     assert found["value"] == pytest.approx(same.value)
 
 
 def test_limits_with_units(world, capsys):
     call = ["cluster", "roads.csv", "-k", "2", "--objective", "max-coverage"]
-    plain = json.loads(run(capsys, *call, "--limit", "300").out)
-    unit = json.loads(run(capsys, *call, "--limit", "0.3 km", "--measured-in", "m").out)
+    plain = run(capsys, *call, "--limit", "300").json
+    unit = run(capsys, *call, "--limit", "0.3 km", "--measured-in", "m").json
     assert plain["value"] == unit["value"]
 
 
 @pytest.mark.parametrize("demand", [["--demand", "homes.csv", "--epsilon", "1"], []])
 def test_a_unit_is_a_label_and_no_more(demand, world, capsys):
     call = ["cluster", "roads.csv", "-k", "2", "--nodes", "nodes.csv", *demand]
-    plain, named = (json.loads(run(capsys, *call, *o).out) for o in ([], ["--measured-in", "km"]))
+    plain, named = (run(capsys, *call, *o).json for o in ([], ["--measured-in", "km"]))
     assert list(plain) == list(named) and plain["coordinates"]
     if demand:
         assert named["estimates"]["distance_unit"] == "km"
@@ -101,10 +101,10 @@ def test_exact_goes_with_public_weights(world, capsys):
     call = ["cluster", "roads.csv", "-k", "2", "--weights", "w.csv"]
     ran = run(capsys, *call, "--exact")
     assert ran.status == 0 and "proven optimal" in ran.err
-    assert sorted(json.loads(ran.out)["centers"]) == [100, 124]
-    assert json.loads(ran.out)["certificate"]["gap"] == 0
+    assert sorted(ran.json["centers"]) == [100, 124]
+    assert ran.json["certificate"]["gap"] == 0
     plain = run(capsys, *call)
-    assert json.loads(plain.out)["value"] > 0 and "for the given weights" in plain.err
+    assert plain.json["value"] > 0 and "for the given weights" in plain.err
     (world / "w.csv").write_text("vertex,weight\n100,0\n")
     assert "for weights of 1," in works(capsys, *call).err
 
@@ -154,11 +154,11 @@ def test_sites_to_begin_with(world, capsys):
     Path("list.csv").write_text("vertex\n" + "".join(f"{c}\n" for c in best["centers"]))
     for file in ("best.json", "list.csv"):
         again = run(capsys, *call, "--start", file, "--time-limit", "0.001")
-        assert json.loads(again.out)["value"] == best["value"]
+        assert again.json["value"] == best["value"]
     plain = run(capsys, "cluster", "roads.csv", "-k", "3", "--start", "best.json")
-    assert json.loads(plain.out)["value"] <= json.loads(run(capsys, *call).out)["value"] * 25
+    assert plain.json["value"] <= run(capsys, *call).json["value"] * 25
     kept = works(capsys, "cluster", "roads.csv", "-k", "3", "--opened", "best.json")
-    assert json.loads(kept.out)["centers"] == best["centers"]
+    assert kept.json["centers"] == best["centers"]
     assert "start must name k sites" in run(capsys, *call[:-2], "2", "--start", "best.json").err
     assert "start must" in run(capsys, *call[:5], "2", "--start", "best.json").err
 
@@ -174,20 +174,20 @@ def test_common_sites_of_releases_bands_stability_and_heat(world, capsys):
     more = ["--bands", "200,900", "--stability", "--heatmap", "heat.csv", "--map", "map.html"]
     one = ["--from-release", "am.release", "--nodes", "nodes.csv"]
     ran = run(capsys, "cluster", "roads.csv", "-k", "2", *one, *more)
-    reported = json.loads(ran.out)
+    reported = ran.json
     assert len(reported["stability"]["near"]) == 2 and reported["bands"]["to"] == [200, 900, None]
     assert "centers are sure" in ran.err
     assert "How sure their places are" in Path("map.html").read_text("utf-8")
     assert Path("heat.csv").read_text("utf-8").startswith("vertex,density,standard_error")
     both = ["--from-release", "am.release", "--from-release", "pm.release", "--scenarios", "worst"]
-    common = json.loads(run(capsys, "cluster", "roads.csv", "-k", "2", *both).out)
+    common = run(capsys, "cluster", "roads.csv", "-k", "2", *both).json
     assert len(common["scenarios"]) == 2 and common["receipt"]["epsilon"] == 4.0
     scaled = mdp.read_graph("roads.csv")
     releases = [mdp.Release.load(f"{name}.release", scaled) for name in ("am", "pm")]
     wanted = mdp.solve(releases, mdp.objectives.KMedian(2), scenarios="worst")
     assert common["centers"] == wanted.centers
     public = run(capsys, "cluster", "roads.csv", "-k", "2", "--stability", "--bands", "300")
-    assert len(json.loads(public.out)["stability"]["removal"]) == 2
+    assert len(public.json["stability"]["removal"]) == 2
 
 
 @cases(

@@ -1,6 +1,5 @@
 """``metricdp cluster``: candidates, opened facilities, a time limit and a certificate."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -16,25 +15,25 @@ def test_candidates_and_opened_facilities(world, capsys):
     Path("open.csv").write_text("124\n")
     for words in ("", "--demand homes.csv --epsilon 1", "--demand homes.csv --non-private"):
         asked = "cluster roads.csv -k 3 --candidates few.csv --opened open.csv"
-        found = json.loads(run(capsys, asked, *words.split()).out)
+        found = run(capsys, asked, *words.split()).json
         assert found["centers"][0] == 124 and len(set(found["centers"])) == 3
         assert set(found["centers"][1:]) <= {100, 103, 112, 120}
 
 
 def test_a_certificate(world, capsys):
     ran = run(capsys, "cluster", "roads.csv", "-k", "3", "--certificate")
-    found = json.loads(ran.out)
+    found = ran.json
     assert found["certificate"]["gap"] == 0
     assert found["certificate"]["cost"] == found["certificate"]["lower_bound"] > 0
     assert "proven optimal" in ran.err
-    assert "certificate" not in json.loads(run(capsys, "cluster", "roads.csv", "-k", "3").out)
+    assert "certificate" not in run(capsys, "cluster", "roads.csv", "-k", "3").json
     plain = ["cluster", "roads.csv", "-k", "3", "--demand", "homes.csv", "--non-private"]
-    assert json.loads(run(capsys, *plain, "--certificate").out)["certificate"]["gap"] < 1e-5
+    assert run(capsys, *plain, "--certificate").json["certificate"]["gap"] < 1e-5
 
 
 def test_a_time_limit(world, capsys):
     for asked in (["cluster roads.csv -k 3"], PRIVATE):
-        assert len(json.loads(run(capsys, *asked, "--time-limit", "0.5").out)["centers"]) == 3
+        assert len(run(capsys, *asked, "--time-limit", "0.5").json["centers"]) == 3
 
 
 @cases(
@@ -67,12 +66,12 @@ def line(here):
 def test_the_best_centers_are_proven(line, capsys, how):
     ran = works(capsys, "cluster", "roads.csv", "-k", "10", "--exact", "--effort", how)
     assert "proven optimal" in ran.err
-    assert json.loads(ran.out)["certificate"] == {"cost": 2e3, "lower_bound": 2e3, "gap": 0.0}
+    assert ran.json["certificate"] == {"cost": 2e3, "lower_bound": 2e3, "gap": 0.0}
 
 
 def test_private_demand_takes_effort_and_refuses_proofs(line, capsys):
     asked = ["cluster", "roads.csv", "-k", "1", "--demand", "homes.csv", "--epsilon", "1"]
-    assert json.loads(works(capsys, *asked, "--effort", "thorough", "-q").out)["centers"] == [3]
+    assert works(capsys, *asked, "--effort", "thorough", "-q").json["centers"] == [3]
     fails(capsys, "--exact tells the exact cost", *asked, "--exact")
 
 

@@ -1,7 +1,5 @@
 """``metricdp stream``: what its actions say of themselves, read, and leave alone."""
 
-import json
-
 from tests.cli_world import fails, run, works
 
 
@@ -39,7 +37,7 @@ def test_a_step_finds_the_ledger_where_it_is_now(here, capsys):
     # has paid for another stream
     assert run(capsys, *step, "1", "--ledger", "b.ledger").status == 3
     works(capsys, *step, "1", "--ledger", "moved.ledger")
-    assert json.loads(run(capsys, *step, "2").out)["days"] == 2  # which the file has taken over
+    assert run(capsys, *step, "2").json["days"] == 2  # which the file has taken over
 
 
 def test_a_table_of_costs_and_one_way_roads(here, capsys):
@@ -57,6 +55,6 @@ def test_a_table_of_costs_and_one_way_roads(here, capsys):
         state = f"{center}.stream"
         assert run(capsys, "stream", "init", state, *universe, *paid).status == 0
         ran = works(capsys, "stream", "step", state, *universe, *step)
-        assert set(json.loads(ran.out)["centers"]) <= center
+        assert set(ran.json["centers"]) <= center
         assert run(capsys, "stream", "step", state, *universe, *step).out == ran.out
         fails(capsys, "has only", "stream", "step", state, *universe, *step[:-2], "99", "-q")

@@ -30,7 +30,7 @@ def test_private_centers_are_a_table_on_a_terminal(world, capsys):
     assert len(lines) < 20 and max(map(len, lines[:6])) < 80
     assert sorted(json.loads((world / "out.json").read_text())["centers"]) == [100, 124]
     assert not [canary for canary in CANARIES if canary in ran.out and canary != "-71.3002"]
-    assert sorted(json.loads(run(capsys, *PRIVATE, "--json").out)["centers"]) == [100, 124]
+    assert sorted(run(capsys, *PRIVATE, "--json").json["centers"]) == [100, 124]
 
 
 @pytest.mark.parametrize("wide", [50, 80, 140])
@@ -60,7 +60,7 @@ def test_figures_are_reported_once(world, capsys):
     ran = run(capsys, *call, "--epsilon", "4")
     assert ran.out.count("mean distance") == 1 and "mean distance" not in ran.err
     assert "receipt: epsilon 4" in ran.out
-    assert json.loads(run(capsys, *call, "--epsilon", "4", "--json").out)["k"] == 1
+    assert run(capsys, *call, "--epsilon", "4", "--json").json["k"] == 1
     exact = run(capsys, *call).out
     assert " m\n" in exact and "none: exact" in exact and "{" not in exact
 

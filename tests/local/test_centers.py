@@ -157,13 +157,13 @@ def test_thresholds_are_those_of_the_printed_algorithm_and_trees_hold_all_mass()
 def test_the_command_line(world, capsys):
     asked = "encode roads.csv --epsilon 4 --users 2000 -k 2 --write-parameters p.json"
     done = run(capsys, asked)
-    assert done.status == 0 and json.loads(done.out)["message_bytes"] <= 16
+    assert done.status == 0 and done.json["message_bytes"] <= 16
     (world / "items.jsonl").write_text("100\n" * 900 + '{"item": 124}\n' * 900)
     sent = run(capsys, "encode", "--parameters", "p.json", "--items", "items.jsonl")
     assert sent.status == 0 and len(sent.out.splitlines()) == 1800 and "100" not in sent.err
     (world / "m.jsonl").write_text(sent.out + "junk\n")
     asked = "decode roads.csv --parameters p.json -k 2 --messages m.jsonl --output r.json"
-    result = json.loads(works(capsys, asked).out)
+    result = works(capsys, asked).json
     expected = 1800, 1, "one_round_local"
     assert (result["messages"], result["rejected"], result["method"]) == expected
     assert sorted(result["centers"])[0] < 112 < sorted(result["centers"])[1]
@@ -186,9 +186,9 @@ def test_the_command_line(world, capsys):
         assert wrong.status == 2 and wrong.out == "" and "987654321" not in wrong.err
         assert "canary" not in wrong.err
     asked = "encode roads.csv --epsilon 1/2 --shuffle --users 50000 --write-parameters s.json"
-    assert json.loads(run(capsys, asked).out)["trust"] == "one_round_shuffle"
+    assert run(capsys, asked).json["trust"] == "one_round_shuffle"
 
 
 def test_the_demonstration(capsys):
     shown = works(capsys, "decode", "--demo", "--users", "20000", "-k", "5", "--epsilon", "4")
-    assert json.loads(shown.out)["cost_over_non_private"] < 1.3
+    assert shown.json["cost_over_non_private"] < 1.3

@@ -306,6 +306,5 @@ def test_trees_that_are_none_are_refused(known):
     first, rest = children[0], children[1:]
     trees = [children[:-1], [first, *children[:-1]], [[0, 0], *rest], None]
     shown = [], [levels[0][:-1], levels[1]], [[*levels[0], 10**9], levels[1]]
-    numbered = [levels[0], [True, *levels[1][1:]]]
-    for changes in each(children=trees, levels=[*shown, numbered]):
+    for changes in each(children=trees, levels=[*shown, [levels[0], [True, *levels[1][1:]]]]):
         refuses("", mdp.local.Encoder, {**plain, "items": {**plain["items"], **changes}})

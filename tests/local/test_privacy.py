@@ -74,8 +74,7 @@ def test_a_planted_report_of_too_large_a_weight_is_seen():
         favored = 2 * favored_weight(Fraction(2), 3)
 
     one, other, *_ = distributions(Planted(Fraction(2), 5, 3).draw, range(5))
-    found = max(p / other[output] for output, p in one.items())
-    assert found > exp_bounds(Fraction(2))[1]
+    assert max(p / other[output] for output, p in one.items()) > exp_bounds(Fraction(2))[1]
 
 
 def hand_made(*roles):

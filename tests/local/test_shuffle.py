@@ -64,8 +64,7 @@ def test_weights_of_two_weight_distributions_are_those_of_their_definition():
         ratio, p = clone_weights(randomizer)
         assert ratio == pytest.approx(randomizer.favored / 8)
         # what value 0 alone favors, under value 1
-        alone = sum(q for output, q in one.items() if zero[output] > q)
-        assert p == pytest.approx(float(alone))
+        assert p == pytest.approx(float(sum(q for output, q in one.items() if zero[output] > q)))
 
 
 def test_delta_falls_with_users_and_epsilon_and_epsilons_are_inverted_safely():

@@ -95,10 +95,10 @@ def test_the_command_writes_points_and_pays_nothing(here, capsys):
     paid = ("--demand", "homes.csv", "--epsilon", "1", "--save-release", "homes.release")
     assert run(capsys, "cluster", *graph, "-k", "1", *paid).status == 0
     ask = ("synthesize", *graph, "--from-release", "homes.release", "-n", "12")
-    reported = json.loads(run(capsys, *ask).out)
+    reported = run(capsys, *ask).json
     assert reported["points"] == [7] * 12 and reported["receipt"]["epsilon"] == 1
     ran = run(capsys, *ask, "--output", "points.geojson")
-    assert ran.status == 0 and "points" not in json.loads(ran.out) and "wrote" in ran.err
+    assert ran.status == 0 and "points" not in ran.json and "wrote" in ran.err
     features = json.loads((here / "points.geojson").read_text())["features"]
     assert len(features) == 12 and features[0]["properties"] == {"vertex": 7}
     assert features[0]["geometry"]["coordinates"] == [-70.93, -30]

@@ -72,11 +72,11 @@ def test_the_geopackage_names_it(tmp_path):
 
 def test_the_command_line_names_it(world, capsys):
     ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
-    reported = json.loads(run(capsys, *ask).out)
+    reported = run(capsys, *ask).json
     assert reported["estimates"]["distance_unit"] == "m"
     (world / "centers.json").write_text(json.dumps(reported["centers"]))
     ask = ("evaluate", "roads.csv", "--demand", "homes.csv", "--centers", "centers.json", "-q")
-    assert json.loads(run(capsys, *ask).out)["distance_unit"] == "m"
+    assert run(capsys, *ask).json["distance_unit"] == "m"
 
 
 def placed_grid(weight, scale=1.0, crs="EPSG:4326"):

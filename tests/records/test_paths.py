@@ -65,8 +65,7 @@ def test_counts_are_those_of_reading_at_every_opening(seed):
 def test_deep_cells_take_one_reading_for_each_64_levels():
     rng = np.random.default_rng(0)
     box = mdp.EuclideanSpace([0.0] * 6, [1.0] * 6)
-    spots = 0.1 + 0.8 * rng.random((3, 6))
-    points = spots[rng.integers(0, 3, 500)] + 1e-9 * rng.random((500, 6))
+    points = (0.1 + 0.8 * rng.random((3, 6)))[rng.integers(0, 3, 500)] + 1e-9 * rng.random((500, 6))
     tree, source = ShiftedQuadtree(box, seed=4), Counting(points)
     paths, cells = Paths(source, tree), tree.root_cell()
     for level in range(160):
@@ -90,8 +89,7 @@ def test_keys_of_few_bits_take_more_readings_and_none_in_vain(bits, readings, mo
         opened.append(cells)
         expected = HistogramQuery(cells).exact(points)
         assert paths.counted(cells).tolist() == expected.tolist()
-        some = cells.leaves[(expected > 0) & (cells.level[cells.leaves] < tree.depth)]
-        cells = cells.split(some)
+        cells = cells.split(cells.leaves[(expected > 0) & (cells.level[cells.leaves] < tree.depth)])
     assert cells.level.max() == tree.depth == 9 and source.readings == readings
     deepest = Paths(again := Counting(points), tree)
     for cells in opened[::-1]:
@@ -110,8 +108,7 @@ def test_ways_that_were_read_to_different_depths_are_distinguished(monkeypatch):
     for number, level in ((0, 12), (1, 5), (2, 7), (1, 12), (3, 2), (0, 3)):
         cells = tree.root_cell()
         while cells.level.max() < level:
-            at = int(cells.encode(spots[number : number + 1])[0])
-            cells = cells.split(cells.leaves[[at]])
+            cells = cells.split(cells.leaves[[int(cells.encode(spots[number : number + 1])[0])]])
             if number != 1:  # else asked when the whole way is known
                 assert (paths.counted(cells) == HistogramQuery(cells).exact(points)).all()
         assert (paths.counted(cells) == HistogramQuery(cells).exact(points)).all()

@@ -133,8 +133,7 @@ def test_a_box(seed=7):
     box = mdp.EuclideanSpace([0, 0], [10, 20])
     rng = np.random.default_rng(seed)
     # the last is moved inside
-    towns = [rng.normal(at, 0.2, (4000, 2)) for at in ([2, 3], [8, 15])]
-    points = np.r_[*towns, [[99.0, -99.0]]]
+    points = np.r_[*[rng.normal(at, 0.2, (4000, 2)) for at in ([2, 3], [8, 15])], [[99.0, -99.0]]]
     ledger = mdp.Ledger(1)
     release = mdp.release(box, mdp.PrivateDemand(box, points), epsilon=1, ledger=ledger, seed=seed)
     assert ledger.left == 0

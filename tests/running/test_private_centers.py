@@ -63,8 +63,7 @@ def test_an_outlier_moves_a_mean_by_its_share_of_the_box_and_a_median_hardly():
 def test_lloyd_steps_from_public_centers(power):
     rng = np.random.default_rng(3)
     middle = np.array([[20.0, 20], [80, 30], [50, 80]])
-    points = middle[rng.integers(0, 3, 9000)] + rng.normal(0, 1, (9000, 2))
-    demand = mdp.PrivateDemand(BOX, points)
+    demand = mdp.PrivateDemand(BOX, middle[rng.integers(0, 3, 9000)] + rng.normal(0, 1, (9000, 2)))
     found = mdp.private_lloyd(BOX, demand, middle + 6, epsilon=3, power=power).centers
     assert np.abs(found - middle).max() < 0.5
 

@@ -1,7 +1,6 @@
 """Streams: exact sums under exact noise, days paid and counted once, whatever happens."""
 
 import copy
-import json
 import os
 import pickle
 import re
@@ -273,19 +272,19 @@ def test_the_command_line(here, capsys):
     begin = ("stream", "init", "s.stream", "roads.csv", "--epsilon", "1", "--horizon", "30")
     paid = ("--ledger", "s.ledger", "--epsilon-budget", "2")
     ran = run(capsys, *begin, *paid)
-    assert ran.status == 0 and json.loads(ran.out)["settings"]["horizon"] == 30, ran.err
+    assert ran.status == 0 and ran.json["settings"]["horizon"] == 30, ran.err
     assert mdp.Ledger.open("s.ledger").spent == 1
     assert run(capsys, *begin, *paid).status == 0 and mdp.Ledger.open("s.ledger").spent == 1
     step = ("stream", "step", "s.stream", "roads.csv", "-q")
     ran = run(capsys, *step, "--demand", "mon.csv", "--day", "mon", "-k", "1")
-    reported = json.loads(ran.out)
+    reported = ran.json
     receipt = reported["receipt"]
     assert reported["centers"] == [7] and reported["days"] == 1 and receipt["epsilon"] == 1
     assert run(capsys, *step, "--demand", "mon.csv", "--day", "mon", "-k", "1").out == ran.out
     kept = ("--save-release", "tue.release")
     ran = works(capsys, *step, "--demand", "tue.csv", "--day", "tue", "-k", "2", *kept)
-    assert sorted(json.loads(ran.out)["centers"]) == [7, 20] and Path("tue.release").exists()
-    shown = json.loads(run(capsys, "stream", "show", "s.stream").out)
+    assert sorted(ran.json["centers"]) == [7, 20] and Path("tue.release").exists()
+    shown = run(capsys, "stream", "show", "s.stream").json
     assert shown["days"] == 2 and shown["label"] == "tue" and "told" not in str(shown)
     refused = run(capsys, *step, "--demand", "mon.csv", "--day", "x", "--user", "vertex")
     assert refused.status == 2 and "protects records" in refused.err

@@ -36,8 +36,7 @@ def test_simulated_vectors_have_the_devices_distribution():
     rows, characters = named_vectors(randomizer, np.full(n, 5), np.tile(x, (n, 1)), rng)
     sign = np.array([(-1) ** (int(c) & 5).bit_count() for c in characters])
     simulated, device = rows * sign[:, None], np.array(device)
-    across = np.linalg.svd(x[None])[2][3]
-    for direction in (x, across):
+    for direction in (x, np.linalg.svd(x[None])[2][3]):
         assert ks_2samp(device @ direction, simulated @ direction).pvalue > 1e-4
     for named in (device, simulated):
         estimate = named / oracle_of(randomizer).scale

@@ -201,7 +201,7 @@ def test_paths(tmp_path):
 def test_command(world, capsys):
     ran = run(capsys, "tree", "roads.csv", "--output", "t.npz", "--seed", "7")
     assert ran.status == 0 and any("wrote t.npz" in line for line in ran.lines)
-    reported, metric = json.loads(ran.out), mdp.read_graph("roads.csv")
+    reported, metric = ran.json, mdp.read_graph("roads.csv")
     tree = mdp.HST.load("t.npz", metric)
     assert same(tree, mdp.build_hst(metric, 7))
     figures = {
@@ -216,7 +216,7 @@ def test_command(world, capsys):
     assert reported["diameter_bound"] >= metric.diameter_bound()
     assert reported["universe"] == metric.checksum()
     quiet = run(capsys, "tree", "roads.csv.gz", "--output", "t.npz", "--quiet", "--weight", "unit")
-    assert (quiet.status, quiet.err, json.loads(quiet.out)["seed"]) == (0, "", 0)
+    assert (quiet.status, quiet.err, quiet.json["seed"]) == (0, "", 0)
     refuses("another universe", mdp.HST.load, "t.npz", metric)
 
 

@@ -1,6 +1,5 @@
 """Shares: one whole a user, exactly, by the definition in fractions; what comes of them."""
 
-import json
 from fractions import Fraction
 
 import numpy as np
@@ -158,6 +157,6 @@ def test_weights_are_people(method):
 def test_the_command_line(here, capsys):
     build_road(here, 30, [f"7,u{i}" for i in range(2000)] + ["20,busy"] * 9000, "vertex,who")
     ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "1", "--epsilon", "1")
-    reported = json.loads(works(capsys, *ask, "--user", "who", "--weighting", "share").out)
+    reported = works(capsys, *ask, "--user", "who", "--weighting", "share").json
     assert reported["centers"] == [7] and reported["receipt"]["weighting"] == "share"
     fails(capsys, "--user", *ask, "--weighting", "share")

@@ -69,7 +69,7 @@ def test_the_command_writes_it(here, capsys):
         asked = ("stream", "step", "a.stream", "roads.csv", "--demand", "homes.csv")
         assert run(capsys, *asked, "--day", day, "-k", "2").status == 0
     shown = run(capsys, "stream", "show", "a.stream", "roads.csv", "--html", "a.html")
-    assert shown.status == 0 and json.loads(shown.out)["days"] == 2
+    assert shown.status == 0 and shown.json["days"] == 2
     days = data_of((here / "a.html").read_text("utf-8"))["days"]
     assert [day["name"] for day in days] == ["monday", "tuesday"]
     for wrong, why in (
