@@ -49,8 +49,7 @@ def test_another_process_goes_on_from_the_file(path):
     assert again.entries[2].purpose == "call 2, naïve \n line"
     again.charge(0.7)
     refuses("", lambda: Ledger(1, journal=path).charge(1e-9), error=BudgetError)
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert len(path.read_bytes().splitlines()) == 5
+    assert path.stat().st_mode & 0o777 == 0o600 and len(path.read_bytes().splitlines()) == 5
 
 
 def test_two_ledgers_on_one_file_see_each_other(path):

@@ -62,8 +62,7 @@ def test_ends_in_a_local_optimum(problem):
     block, weights, fixed, centers, order = problem
     before, given_ones = naive.cost(block, weights, centers), centers[:fixed].copy()
     _, cost = block_local_search(block, weights, fixed, centers, order, 1e-9, 10_000)
-    assert len(set(centers)) == len(centers)
-    assert centers[:fixed].tolist() == given_ones.tolist()
+    assert len(set(centers)) == len(centers) and centers[:fixed].tolist() == given_ones.tolist()
     assert cost == pytest.approx(naive.cost(block, weights, centers), abs=1e-9)
     assert cost <= before
     closed = [c for c in range(len(block)) if c not in centers]

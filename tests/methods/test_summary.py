@@ -22,8 +22,7 @@ def result():
 
 def test_a_result_has_an_interval_and_a_summary(result):
     reported = result.interval
-    assert reported.low <= reported.estimate <= reported.high
-    assert reported == result.interval
+    assert reported.low <= reported.estimate <= reported.high and reported == result.interval
     summary = result.summary(stability=True)
     assert summary.mean == reported and summary.centers == result.centers
     assert summary.loads.low.shape == summary.loads.high.shape == (4,)
@@ -31,8 +30,7 @@ def test_a_result_has_an_interval_and_a_summary(result):
     assert ((summary.stability.stays >= 0) & (summary.stability.stays <= 1)).all()
     assert (summary.stability.moves >= 0).all()
     plain = json.loads(json.dumps(summary.to_dict()))
-    assert plain["mean"]["low"] == reported.low
-    assert len(plain["stability"]["stays"]) == 4
+    assert plain["mean"]["low"] == reported.low and len(plain["stability"]["stays"]) == 4
     assert result.centers[0] in str(summary)
     assert "credible" in str(summary)
 

@@ -250,8 +250,7 @@ def test_files_keep_directions(tmp_path):
     with pytest.raises(DisconnectedGraphError, match="not strongly connected: 2 strongly"):
         mdp.read_graph(file, directed=True)
     metric = mdp.read_graph(file, directed=True, largest_component=True, direction="from-center")
-    assert metric.ids == ["a", "b", "c"]
-    assert metric.distances(["a"]).tolist() == [[0, 1, 3]]
+    assert metric.ids == ["a", "b", "c"] and metric.distances(["a"]).tolist() == [[0, 1, 3]]
     assert repr(metric.graph) == "Graph('roads.csv', 3 vertices, 3 arcs)"
 
 

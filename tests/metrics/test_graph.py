@@ -79,8 +79,7 @@ def test_length_zero_is_a_length():
 @pytest.mark.parametrize("far", [1e17, 1e30, 1e300])
 def test_an_edge_that_no_path_takes_may_be_as_long_as_it_likes(far):
     metric = metric_of(4, [(0, 1, 1.0), (1, 2, 2.0), (2, 3, 1.5), (0, 3, far)])
-    assert metric.distances([0]).tolist() == [[0, 1, 3, 4.5]]
-    assert metric.diameter_bound() == 4.5
+    assert metric.distances([0]).tolist() == [[0, 1, 3, 4.5]] and metric.diameter_bound() == 4.5
 
 
 @pytest.mark.parametrize("length", [1e308, 1e200, 1e19, 1e-16, 1e-300, 5e-324])
@@ -142,8 +141,7 @@ def test_short_edges_are_not_rounded_away():
 
 def test_floating_point_noise_is_not_rounded_up():
     metric = metric_of(3, [(0, 1, 0.1 + 0.2), (1, 2, 0.7)])
-    assert metric.unit == 0.1
-    assert metric.grid_rows(np.array([0])).tolist() == [[0, 3, 10]]
+    assert metric.unit == 0.1 and metric.grid_rows(np.array([0])).tolist() == [[0, 3, 10]]
 
 
 def test_resolution_of_the_user():

@@ -107,8 +107,7 @@ def test_levels_answer_side_by_side_and_are_held_to_it_one_by_one():
     given = [PARTS, two]
     levels = LevelsQuery(given)
     given.clear()
-    assert levels.levels == (PARTS, two)
-    assert str(levels) == "2 histograms of 6 parts in all"
+    assert levels.levels == (PARTS, two) and str(levels) == "2 histograms of 6 parts in all"
     assert str(LevelsQuery([SumsQuery(PARTS)] * 2)) == "2 times sums of records in 4 parts"
     for answer, fits in (
         ([2, 0, 1, 0, 2, 1], True),

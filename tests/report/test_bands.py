@@ -34,8 +34,7 @@ def test_points_and_demand_are_counted_by_distance():
     assert bands.label.tolist() == wanted and bands.interval is None
     found = bands.demand.tolist()
     assert found == [sum(i for i, b in enumerate(wanted) if b == c) for c in range(3)]
-    assert bands.share.sum() == pytest.approx(1)
-    assert bands.to_columns()["to"] == [*LIMITS, None]
+    assert bands.share.sum() == pytest.approx(1) and bands.to_columns()["to"] == [*LIMITS, None]
 
 
 def test_a_release_tells_intervals():

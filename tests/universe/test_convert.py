@@ -245,8 +245,7 @@ def test_igraph_names_are_ids_only_where_distinct():
 
 def test_a_graph_passes_through():
     graph = build_graph([0], [1], None, ids=["a", "b"], directed=False)
-    assert graph_from(graph) is graph
-    assert graph_from(graph, name="other").name == "other"
+    assert graph_from(graph) is graph and graph_from(graph, name="other").name == "other"
 
 
 @cases(

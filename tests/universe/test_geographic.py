@@ -146,8 +146,7 @@ def test_public_features_and_layers_keep_their_columns(tmp_path):
         assert read["osmid"].tolist() == known["osmid"].tolist()
         assert read["size"].tolist() == known["size"].tolist()
         assert read["name"].isna().tolist() == known["name"].isna().tolist()
-        assert read.geometry.tolist() == known.geometry.tolist()
-        assert read.crs == known.crs
+        assert read.geometry.tolist() == known.geometry.tolist() and read.crs == known.crs
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -39,8 +39,7 @@ def test_near_the_best_prices_and_shares(n_levels, n_fixed):
     assert price.min() >= 0
     bound = np.maximum(levels - price, 0).sum() + most_collected(reach @ price, k, fixed)
     assert least * (1 - 1e-6) <= bound <= least * 1.01
-    assert shares.sum() == pytest.approx(k, rel=1e-4)
-    assert shares[fixed] == pytest.approx(1)
+    assert shares.sum() == pytest.approx(k, rel=1e-4) and shares[fixed] == pytest.approx(1)
     assert 0 <= shares.min() <= shares.max() <= 1
     often = reach.T @ shares
     value = sum(level @ np.clip(often - t, 0, 1) for t, level in enumerate(levels))
