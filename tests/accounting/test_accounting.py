@@ -244,9 +244,8 @@ def bounded_range_delta(each, times, epsilon):
     return worst
 
 
-@pytest.mark.parametrize(
-    ("each", "times", "delta"),
-    [(0.1, 20, 1e-6), (0.5, 10, 1e-6), (0.05, 200, 1e-9), (1.0, 5, 1e-3)],
+@cases(
+    ("each", "times", "delta"), (0.1, 20, 1e-6), (0.5, 10, 1e-6), (0.05, 200, 1e-9), (1.0, 5, 1e-3)
 )
 def test_the_price_of_selections_holds_for_the_extreme_mechanisms(each, times, delta):
     cost = selections(each, times, delta=delta)

@@ -173,11 +173,9 @@ def test_a_cost_below_the_stated_optimum_is_pointed_out(library, capsys):
     assert last == "pmed1: the cost is below the best that is stated"
 
 
-@cases(
+@pytest.mark.parametrize(
     ("given", "numbers"),
-    ("10,1", ["pmed10", "pmed1"]),
-    (" 1 - 2 ", ["pmed1", "pmed2"]),
-    ("2,2", ["pmed2"]),
+    [("10,1", ["pmed10", "pmed1"]), (" 1 - 2 ", ["pmed1", "pmed2"]), ("2,2", ["pmed2"])],
 )
 def test_instances_are_chosen_by_number(given, numbers):
     assert p_median.LIBRARIES["pmed"].names(given) == numbers

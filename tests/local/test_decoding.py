@@ -19,7 +19,7 @@ from metricdp.local.items import items_of
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
 from metricdp.local.setup import level_sizes
 from metricdp.partitions.finite.ward import hierarchy
-from tests import each, refuses
+from tests import cases, each, refuses
 from tests import naive_local as naive
 from tests.metrics.test_diameter import road_like
 
@@ -77,9 +77,8 @@ def test_local_hashing_agrees_with_hashing_every_value():
     assert (table[:, 0] == expected).all()
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "domain"),
-    [("1/2", 40), (1, 90), (1, 160), (2, 5000), (4, 100), (4, 10**7), (8, 10)],
+@cases(
+    ("epsilon", "domain"), ("1/2", 40), (1, 90), (1, 160), (2, 5000), (4, 100), (4, 10**7), (8, 10)
 )
 def test_the_randomizer_of_least_variance_is_chosen(epsilon, domain):
     found = oracles.best_frequency_randomizer(Fraction(epsilon), domain)

@@ -14,7 +14,7 @@ from metricdp.records.engines import Source
 from metricdp.records.engines.sources import Gathered, Listed
 from metricdp.records.exact import combined
 from metricdp.records.paths import Paths
-from tests import cases, refuses
+from tests import refuses
 
 BOX = mdp.EuclideanSpace([0.0, -3.0, 5.0], [1.0, 3.0, 5.5])
 
@@ -132,10 +132,9 @@ def test_any_order_of_questions_is_answered(seed):
     assert paths.counted(ShiftedQuadtree(BOX, seed=seed).root_cell()) is None
 
 
-@cases(
+@pytest.mark.parametrize(
     "method",
-    Quadtree(depth=60),
-    Quadtree(rounds=24, budget="uniform", estimate="own"),
+    [Quadtree(depth=60), Quadtree(rounds=24, budget="uniform", estimate="own")],
     ids=["rounds", "by levels"],
 )
 def test_a_method_reads_the_records_once(method, monkeypatch):

@@ -172,12 +172,9 @@ COVERAGE = mdp.objectives.MaxCoverage(k=2, limit=1)
 CAPACITIES = mdp.objectives.Capacitated(k=2, capacities=8)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("objective", "ending"),
-    (CAPACITIES, ".csv"),
-    (COVERAGE, ".geojson"),
-    (COVERAGE, ".gpkg"),
-    (CAPACITIES, ".parquet"),
+    [(CAPACITIES, ".csv"), (COVERAGE, ".geojson"), (COVERAGE, ".gpkg"), (CAPACITIES, ".parquet")],
     ids=["csv", "geojson", "gpkg", "parquet"],
 )
 def test_plans_of_other_objectives_are_written_too(tmp_path, objective, ending):

@@ -203,9 +203,7 @@ def test_repeatable_with_any_number_of_processors(name, scale, request, monkeypa
 
 
 @pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
-@pytest.mark.parametrize(
-    ("name", "power"), [("roads", 1), ("social", 2), ("points", 1), ("points", 2)]
-)
+@cases(("name", "power"), ("roads", 1), ("social", 2), ("points", 1), ("points", 2))
 def test_opened_facilities_of_large_universes(name, scale, power, request):
     metric, rng = WORLDS[name](), np.random.default_rng(4)
     n, weights = len(metric), np.ones(len(metric))

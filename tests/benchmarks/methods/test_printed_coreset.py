@@ -7,7 +7,6 @@ import metricdp as mdp
 from benchmarks.methods.printed_coreset import PrintedCoreset
 from benchmarks.methods.rec_concave import rec_concave, selections_of
 from metricdp.methods.asking import driven
-from tests import cases
 from tests.methods.box.test_coreset import PLANE, clusters
 
 
@@ -27,10 +26,9 @@ def test_rec_concave_finds_good_solutions(size, where):
     assert quality[found] >= 30 and len(asked) == selections_of(size)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("relation", "delta", "options"),
-    ("add-remove", 1e-6, {"cells": 900}),
-    ("replace-one", 0, {"cells": 400, "chunk": 10_000}),
+    [("add-remove", 1e-6, {"cells": 900}), ("replace-one", 0, {"cells": 400, "chunk": 10_000})],
 )
 def test_published_rounds_find_the_clusters(relation, delta, options):
     points, middle = clusters()

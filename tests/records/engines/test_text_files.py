@@ -72,9 +72,7 @@ def outcomes(folder, lines, engines=("embedded", "large", "dask")):
     return found
 
 
-@pytest.mark.parametrize(
-    "engine", ["embedded", "dask", pytest.param("spark", marks=pytest.mark.extended)]
-)
+@cases("engine", "embedded", "dask", pytest.param("spark", marks=pytest.mark.extended))
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.txt", "rows.csv.gz"])
 def test_a_file_without_names_may_have_no_records(tmp_path, engine, name):
     """It was refused, or a fault of the engine, which told that nobody is in it."""
