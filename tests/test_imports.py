@@ -9,6 +9,7 @@ import networkx as nx
 import pytest
 
 import metricdp
+import metricdp as mdp
 from tests import cases
 
 grimp = pytest.importorskip("grimp")
@@ -86,9 +87,6 @@ def test_no_one_asks_a_metric_for_its_kind():
     """What a metric can do better is a method that it may override; only the bases are asked for,
     to tell a finite universe from a box.
     """
-    from pathlib import Path
-
-    import metricdp
     from metricdp.metrics import METRICS
 
     folder, kinds = Path(metricdp.__file__).parent, {*METRICS, "RowMetric", "VectorMetric"}
@@ -130,8 +128,6 @@ def test_a_call_loads_no_more_than_it_needs():
 
 @cases("name", "datasets", "federated", "local", "methods", "metrics", "objectives")
 def test_completion_shows_what_is_public(name):
-    import metricdp as mdp
-
     assert name in dir(mdp) and "sklearn" in dir(mdp)
     module = getattr(mdp, name)
     assert set(dir(module)) - set(module.__all__) <= {"METRICS"}
@@ -140,14 +136,11 @@ def test_completion_shows_what_is_public(name):
 
 def test_completion_shows_the_estimators_of_sklearn():
     pytest.importorskip("sklearn")
-    import metricdp as mdp
-
     assert dir(mdp.sklearn) == sorted(mdp.sklearn.__all__)
 
 
 def test_the_extra_all_names_every_extra_for_users():
     from configparser import ConfigParser
-    from pathlib import Path
 
     config = ConfigParser()
     config.read(Path(__file__).parents[1] / "setup.cfg", encoding="utf-8")

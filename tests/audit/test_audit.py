@@ -32,7 +32,7 @@ from metricdp.audit import (
 from metricdp.audit.__main__ import main
 from metricdp.audit.exact import Case, examine
 from metricdp.audit.patch import patched, replaced
-from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate, measure
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, _vault, gate, measure
 from tests import cases, refuses
 
 CHECKS = {check.name: check for check in runner.checks()}
@@ -165,8 +165,6 @@ def test_a_check_that_finds_far_too_little_does_not_pass():
     ids=["pickle", "stdout", "stderr", "log", "warnings", "exception"],
 )
 def test_whatever_shows_is_noticed(leak, channel):
-    from metricdp.privacy import _vault
-
     def call(demand, ledger):
         release = measure(demand, CountQuery(), 1, ledger.charge(1))
         leak(release, len(_vault._open(demand)))
@@ -193,8 +191,6 @@ def test_every_step_of_a_bar_shows_and_the_bar_s_label():
 
 def test_noise_that_is_not_recorded_is_noticed():
     def call(demand, ledger):
-        from metricdp.privacy import _vault
-
         ledger.charge(1)
         return len(_vault._open(demand)) + int(np.random.default_rng().laplace(0, 100) * 1000)
 
@@ -449,8 +445,6 @@ def test_hidden_numbers_are_found_in_what_a_pickle_holds():
 
 
 def test_a_demand_of_canaries_is_what_it_says():
-    from metricdp.privacy import _vault
-
     _, places, demand = canaries.scene()
     assert (len(places), len(_vault._open(demand))) == (canaries.NUMBER, canaries.KEPT)
     assert isinstance(demand, PrivateDemand)

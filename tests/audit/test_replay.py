@@ -16,8 +16,8 @@ from metricdp.audit import patch, planted, replay, report, runner
 from metricdp.audit.planted import Mutation, mutated
 from metricdp.audit.replay import losses, verifying
 from metricdp.audit.replay.subjects import subjects
-from metricdp.audit.replay.transcript import Draw, Transcript, recorded
-from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, measure
+from metricdp.audit.replay.transcript import Draw, Transcript, describe, recorded
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate, measure
 from tests import cases, path_metric
 
 CHECKS = {check.name: check for check in runner.checks()}
@@ -127,7 +127,6 @@ def test_a_replay_gives_the_outputs_again_and_notes_its_own_answers():
 
 def test_a_question_by_another_partition_is_another_question():
 
-    from metricdp.audit.replay.transcript import describe
     from metricdp.audit.worlds import Labels
 
     metric = path_metric(3)
@@ -165,8 +164,6 @@ def test_every_mechanism_of_the_table_is_of_every_unit_and_relation():
 
 
 def test_a_mutation_is_planted_where_it_was_imported_to_and_put_back():
-    from metricdp.privacy import gate
-
     bug = mutated([Mutation("privacy.gate:_split_price", "else 2", "else 1")])
     price = gate._split_price
     assert price([Fraction(1)], 1, "replace-one") == 2

@@ -4,6 +4,7 @@ nothing private.
 
 import gzip
 import re
+import sys
 
 import networkx as nx
 import pytest
@@ -339,8 +340,6 @@ def test_the_graph_has_a_name_of_its_own(crooked, capsys):
 
 def test_completion_is_asked_of_argcomplete_alone(monkeypatch, capsys):
     """Not loaded unless a shell asks, and no matter if it is not installed."""
-    import sys
-
     from metricdp.cli import complete
 
     monkeypatch.setitem(sys.modules, "argcomplete", None)
@@ -354,7 +353,6 @@ def test_a_shell_gets_completions(tmp_path):
     pytest.importorskip("argcomplete")
     import os
     import subprocess
-    import sys
 
     line = "metricdp cluster roads.csv --sym"
     asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line))}

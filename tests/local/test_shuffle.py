@@ -5,6 +5,7 @@ exact delta, inverted safely.
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import metricdp as mdp
@@ -92,8 +93,6 @@ def test_the_largest_local_epsilon_keeps_its_promise(users, target, local):
 
 
 def test_receipts_state_what_the_messages_that_came_are_worth():
-    import numpy as np
-
     metric = mdp.EuclideanMetric(np.arange(50.0)[:, None])
     asked = {"users": 20_000, "trust": "one_round_shuffle", "parts": 20}
     parameters = mdp.local.public_parameters(metric, "1/2", **asked)
@@ -116,8 +115,6 @@ def test_receipts_state_what_the_messages_that_came_are_worth():
     *each(tree=["net"], seed=[-1], radius=[1.0]),
 )
 def test_wrong_arguments_meet_a_rule(wrong):
-    import numpy as np
-
     with pytest.raises(mdp.InputError):
         metric = mdp.EuclideanMetric(np.arange(50.0)[:, None])
         mdp.local.public_parameters(metric, **{"epsilon": 1, **wrong})

@@ -14,7 +14,7 @@ import pytest
 
 from metricdp.errors import InputError, ReadingError
 from metricdp.metrics import EuclideanSpace, PrecomputedMetric
-from metricdp.privacy import PrivateDemand, _vault
+from metricdp.privacy import CountQuery, Ledger, PrivateDemand, _vault, measure
 from metricdp.records.engines import Source, embedded
 from metricdp.records.ingestion import cells, columns, lines, matching
 from tests import cases, refuses
@@ -282,8 +282,6 @@ def test_what_is_stripped_is_what_python_strips():
 
 def test_a_table_that_changes_between_readings_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(embedded, "AT_ONCE", -1)
-    from metricdp.privacy import CountQuery, Ledger, measure
-
     box = EuclideanSpace([0], [9])
     path = tmp_path / "rows.csv"
     for later in ("x\n1\n2\n3\n", "x\n1\n4\n"):

@@ -17,7 +17,7 @@ from metricdp.errors import InputError, ReadingError, ResourceError
 from metricdp.metrics import EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import CountQuery, HistogramQuery, Ledger, PrivateDemand, measure
 from metricdp.records import trouble
-from metricdp.records.engines import embedded
+from metricdp.records.engines import embedded, spilling
 from tests import cases, refuses
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
@@ -128,8 +128,6 @@ def test_a_fault_of_an_engine_is_no_bad_record(error, monkeypatch, tmp_path):
 
 
 def test_what_is_spilled_is_private_and_goes(tmp_path, monkeypatch):
-    from metricdp.records.engines import spilling
-
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr(spilling.tempfile, "tempdir", None)

@@ -65,8 +65,6 @@ def test_layers_fit_together(result):
 
 
 def test_streets_between_territories_are_cut_where_both_are_equally_far():
-    import networkx as nx
-
     graph = nx.path_graph(4)
     nx.set_node_attributes(graph, {i: {"x": 10.0 * i, "y": 0.0} for i in graph})
     nx.set_edge_attributes(graph, 10.0, "length")

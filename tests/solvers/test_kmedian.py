@@ -240,8 +240,6 @@ def test_an_answer_within_any_time(name, scale, request):
 
 @pytest.mark.parametrize("limit", [20_000_000, 100])
 def test_the_solver_starts_from_centers_that_are_given(limit, monkeypatch):
-    from metricdp.solvers import kmedian
-
     monkeypatch.setattr(kmedian, "WHOLE_BLOCK", limit)
     metric = grid_metric(9, 9)
     weights = np.random.default_rng(0).random(81)

@@ -8,7 +8,7 @@ import pytest
 import metricdp as mdp
 from metricdp.kernels.scores import CAP
 from metricdp.partitions.service import ClippedDistances, DistanceDifferences, Service
-from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, _vault
 from metricdp.privacy.queries import answered
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.records import exact
@@ -208,8 +208,6 @@ def test_engines_carry_and_add_numbers_beyond_64_bits(engine):
     rows = pd.DataFrame({"x": np.linspace(0, 9, 900), "y": np.linspace(0, 4, 900)})
     box = mdp.EuclideanSpace([0, 0], [10, 4])
     demand = PrivateDemand.from_frame(box, given(engine, rows), x="x", y="y")
-    from metricdp.privacy import _vault
-
     zero, *large, blocks = sums(_vault._open(demand), Large()).tolist()
     assert blocks > 0 == zero
     assert large == [n * 2**40 * blocks for n in (1, 2**62, -(2**62) - 1)]
