@@ -114,7 +114,8 @@ def read_polygons(path: str, column: str, option: str) -> Any:
     if read is None:
         return None
     if column not in read[1].columns:
-        raise InputError(f"{path}: has no column {column!r} ({option})")
+        columns = ", ".join(read[1].columns.drop(read[1].geometry.name))
+        raise InputError(f"{path}: has no column {column!r} ({option}); columns: {columns}")
     return read[1]
 
 

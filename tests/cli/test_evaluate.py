@@ -70,7 +70,7 @@ def test_the_map_shows_the_intervals(town, capsys):
     fails(capsys, "are the same file", *BASE, "--epsilon", "1", "--ledger", "centers.json")
 
 
-def test_centers_come_from_any_file_of_a_plan(here, capsys):
+def test_centers_and_areas_come_from_any_file_of_a_plan(here, capsys):
     world = pytest.importorskip("tests.geo_world")
     world.write(world.edge_frame(), here / "streets.gpkg")
     world.write(world.homes(300), here / "homes.gpkg")
@@ -84,9 +84,16 @@ def test_centers_come_from_any_file_of_a_plan(here, capsys):
     fails(capsys, "has no layers", *exact, "plan.json", "--centers-layer", "sites")
     world.homes(2).to_file(here / "sites.geojson")  # points without ids
     assert run(capsys, *exact, "sites.geojson").json["k"] == 2
+    halves = world.homes(2, world.UTM, half=["south", "north"])
+    halves.geometry = halves.buffer(650, cap_style="square")
+    halves.to_file(here / "halves.geojson")
+    by = (*exact, "plan.csv", "--epsilon", "20", "--by", "halves.geojson", "--by-column")
+    reported = run(capsys, *by, "half").json["by_area"]["areas"]
+    assert [area["area"] for area in reported] == ["south", "north", "elsewhere"]
+    fails(capsys, "no column 'side' (--by-column); columns: half", *by, "side")
 
 
-def test_areas_come_from_a_table_or_from_polygons(town, capsys):
+def test_areas_come_from_a_table(town, capsys):
     sides = [f"{i},{'west' if i < 15 else 'east'}" for i in range(30)]  # 30 has none
     (town / "sides.csv").write_text("vertex,side\n" + "\n".join(sides) + "\n")
     asked = (*BASE, "--epsilon", "20", "--by", "sides.csv", "--by-column", "side")
