@@ -25,7 +25,7 @@ MOST_PROCESSES = 6
 """Each may need half a gigabyte."""
 EXTENDED = (
     "benchmarks/",
-    "metricdp/medoids.py",
+    "metricdp/sklearn.py",
     "metricdp/sklearn.py",
     "tests/audit/test_audit.py",
     "tests/benchmarks/",
@@ -79,7 +79,7 @@ ABSENT = "metricdp/absent"
 """Where pytest's cache keeps what the first tier skipped for lack of a library."""
 KERNELS = "tests/kernels/"
 _SKIPPED: set[str] = set()
-collect_ignore = [] if find_spec("sklearn") else ["metricdp/sklearn.py", "metricdp/medoids.py"]
+collect_ignore = [] if find_spec("sklearn") else ["metricdp/sklearn.py", "metricdp/sklearn.py"]
 """Modules that are nothing without their library."""
 
 

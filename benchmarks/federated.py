@@ -34,12 +34,11 @@ import metricdp as mdp
 from benchmarks.adaptive import spots
 from benchmarks.sets.graphs import Instance, coquimbo
 from metricdp.accounting import Cost
-from metricdp.federated.keys import Keys
-from metricdp.federated.messages import Answer, Invitation
+from metricdp.federated.messages import Answer, Invitation, Keys
 from metricdp.methods.question import asked_of
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, contribute
-from metricdp.privacy.shares import Shares
+from metricdp.privacy.noise import Shares
 from metricdp.running.runner import Run
 
 EPSILON, DELTA, K = 1, Fraction(1, 10**6), 20

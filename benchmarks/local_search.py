@@ -31,7 +31,7 @@ from benchmarks.sets.graphs import MAIN, Instance, hot_spots
 from metricdp.methods import DPHST, LocalSearch, Partition, Uniform
 from metricdp.methods.question import Question
 from metricdp.privacy import exact_cost
-from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts
+from metricdp.records.scores import Scale, Served, SwapCosts
 
 PAPER = {"steps": 20, "share": "1/2", "final": True}
 INITIAL = TreeHST()

@@ -38,8 +38,8 @@ from scipy.sparse import csr_array, hstack
 
 import metricdp as mdp
 from benchmarks.sets.graphs import members, road_network, spots
+from metricdp.methods.demand_release import drawn
 from metricdp.methods.finite.rounds import number_of_parts
-from metricdp.methods.synthetic import drawn
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.privacy import HistogramQuery, measure
 

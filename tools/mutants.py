@@ -50,7 +50,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDER = (
     "privacy/gate.py",
     "privacy/noise.py",
-    "records/engines/weighting.py",
+    "records/engines/sources.py",
     "privacy/caps.py",
     "accounting/caps.py",
     "privacy/continual.py",
@@ -60,7 +60,6 @@ ORDER = (
     "privacy/selection.py",
     "records/exact.py",
     "privacy/queries.py",
-    "privacy/totals.py",
     "privacy/scores.py",
     "records/engines/bounding.py",
     "privacy",
@@ -70,7 +69,7 @@ ORDER = (
     "running/attesting.py",
     "protocols.py",
     "archives.py",
-    "records/sums",
+    "records/scores.py",
     "records/paths.py",
     "records/ingestion",
     "records",
@@ -89,6 +88,9 @@ SETS = {
         "tests/privacy/test_noise.py",
         "tests/privacy/test_gaussian.py",
         "tests/privacy/test_gate_wiring.py",
+        "tests/privacy/test_shares.py",
+        "tests/methods/test_asking.py",
+        "metricdp/privacy/noise.py",
     ),
     "privacy/caps.py": ("tests/privacy/test_caps.py", "metricdp/privacy/caps.py"),
     "accounting/caps.py": ("tests/privacy/test_caps.py", "metricdp/accounting/caps.py"),
@@ -112,15 +114,7 @@ SETS = {
         "tests/privacy/test_apart.py",
         "tests/records/test_paths.py",
         "metricdp/privacy/queries.py",
-    ),
-    "privacy/totals.py": (
-        "tests/privacy/test_sums.py",
-        "tests/privacy/test_gaussian.py",
-        "tests/privacy/test_assertions.py",
-        "tests/records/test_exact.py",
-        "tests/privacy/test_gate.py",
         "tests/running/test_evaluation.py",
-        "metricdp/privacy/totals.py",
     ),
     "privacy/scores.py": (
         "tests/privacy/test_selection.py",
@@ -128,6 +122,7 @@ SETS = {
         "tests/records/test_exact.py",
         "tests/privacy/test_gate_wiring.py",
         "metricdp/privacy/scores.py",
+        "tests/methods/finite/test_max_coverage.py",
     ),
     "privacy/swaps.py": (
         "tests/privacy/test_swaps.py",
@@ -147,18 +142,6 @@ SETS = {
         "tests/records/test_trouble.py",
         "metricdp/privacy/demand.py",
     ),
-    "privacy/shares.py": (
-        "tests/privacy/test_shares.py",
-        "tests/methods/test_asking.py",
-        "metricdp/privacy/shares.py",
-    ),
-    "privacy/coverage.py": (
-        "tests/privacy/test_gate_wiring.py",
-        "tests/privacy/test_assertions.py",
-        "tests/records/test_exact.py",
-        "tests/methods/finite/test_max_coverage.py",
-        "metricdp/privacy/coverage.py",
-    ),
     "privacy/evaluation.py": (
         "tests/privacy/test_gate.py",
         "tests/records/test_exact.py",
@@ -170,7 +153,14 @@ SETS = {
         "tests/privacy/test_selection.py",
         "tests/records/test_trouble.py",
     ),
-    "accounting/policy.py": ("tests/accounting/test_policy.py", "tests/accounting/test_periods.py"),
+    "accounting/binding.py": (
+        "tests/accounting/test_policy.py",
+        "tests/accounting/test_periods.py",
+        "tests/accounting/test_binding.py",
+        "tests/accounting/test_budget.py",
+        "tests/privacy/test_demand.py",
+        "metricdp/accounting/binding.py",
+    ),
     "accounting": (
         "tests/accounting/test_ledger.py",
         "tests/accounting/test_accounting.py",
@@ -200,8 +190,9 @@ SETS = {
         "metricdp/accounting/budget.py",
     ),
     "accounting/logarithms.py": ("tests/accounting/test_logarithms.py",),
-    "accounting/scales.py": ("tests/accounting/test_scales.py", "tests/privacy/test_shares.py"),
     "accounting/cost.py": (
+        "tests/accounting/test_scales.py",
+        "tests/privacy/test_shares.py",
         "tests/accounting/test_ledger.py",
         "tests/accounting/test_accounting.py",
         "tests/accounting/test_budget.py",
@@ -220,12 +211,6 @@ SETS = {
         "tests/accounting/test_binding.py",
         "tests/accounting/test_policy.py",
         "metricdp/accounting/journal.py",
-    ),
-    "accounting/binding.py": (
-        "tests/accounting/test_binding.py",
-        "tests/accounting/test_budget.py",
-        "tests/privacy/test_demand.py",
-        "metricdp/accounting/binding.py",
     ),
     "running": (
         "tests/running/test_charging.py",
@@ -340,18 +325,14 @@ SETS = {
         "tests/privacy/test_sums.py",
         "metricdp/records/exact.py",
     ),
-    "records/sums": (
-        "tests/records/sums",
+    "records/scores.py": (
+        "tests/records/test_scores.py",
         "tests/privacy/test_swaps.py",
         "tests/privacy/test_assertions.py",
         "tests/methods/finite/test_max_coverage.py",
-        "metricdp/records/sums",
+        "metricdp/records/scores.py",
     ),
-    "records/sums/swap_costs.py": (
-        "tests/records/sums/test_swap_costs.py",
-        "tests/privacy/test_swaps.py",
-    ),
-    "records/engines/weighting.py": (
+    "records/engines/sources.py": (
         "tests/records/engines/test_edges.py",
         "tests/records/engines/test_weighting.py",
         "tests/records/test_exact.py",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts
+from metricdp.records.scores import Scale, Served, SwapCosts
 
 
 class Visited(NamedTuple):

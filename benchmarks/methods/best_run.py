@@ -19,7 +19,7 @@ from metricdp.arguments import Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.asking import Ask
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.privacy.totals import TotalsQuery
+from metricdp.privacy.queries import TotalsQuery
 
 CHOICE_SHARE = Fraction(1, 10)
 """Of what a pass has, for the choice among its runs; they share the rest equally."""

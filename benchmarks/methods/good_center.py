@@ -33,7 +33,7 @@ from benchmarks.methods.grid import Grid
 from benchmarks.methods.peeling import PartScores, Peeled, PeeledQuery, PeeledSums, Removed
 from benchmarks.methods.slabs import Slabs, directions, half_diagonal, middles, offsets
 from metricdp.accounting import Cost
-from metricdp.accounting.scales import gaussian_scale, laplace_scale
+from metricdp.accounting.cost import gaussian_scale, laplace_scale
 from metricdp.methods.asking import Ask, Select
 from metricdp.releases import Neighboring
 

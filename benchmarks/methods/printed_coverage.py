@@ -39,7 +39,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.set_systems import Balls
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.labels import LabelParts
-from metricdp.privacy.coverage import CoverQuery
+from metricdp.privacy.scores import CoverQuery
 
 STEPS = 2**20
 """Parts of a price in which that of the papers' exponent is found."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.methods.several_trees import SeveralTrees
 from metricdp.methods.asking import level_shares
-from metricdp.methods.box.quadtree_release import CellCounts
+from metricdp.methods.box.quadtree import CellCounts
 from metricdp.methods.finite.hst import checked_budget
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.quadtree import QuadtreeCells

@@ -23,8 +23,14 @@ from metricdp.accounting import Budget
 from metricdp.arguments import Amount, Bools, Floats, Ints, count, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask, Terms, deviation, level_shares, price_in_shares
-from metricdp.methods.box.descent import MOST_STEPS, least_of_steps, lloyd_step, lloyd_steps
-from metricdp.methods.box.distances import N_SHELLS, RATIO
+from metricdp.methods.box.descent import (
+    MOST_STEPS,
+    N_SHELLS,
+    RATIO,
+    least_of_steps,
+    lloyd_step,
+    lloyd_steps,
+)
 from metricdp.methods.question import Result
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, WholeBox

@@ -24,7 +24,7 @@ from metricdp.arguments import Floats, chosen, count
 from metricdp.methods import Quadtree
 from metricdp.methods.asking import Ask, Terms
 from metricdp.methods.box.descent import MOST_STEPS
-from metricdp.methods.box.quadtree_release import solver_centers
+from metricdp.methods.box.quadtree import solver_centers
 from metricdp.methods.demand_release import Release
 from metricdp.methods.question import BoxQuestion, Question
 from metricdp.metrics.space import EuclideanSpace

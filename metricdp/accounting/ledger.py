@@ -12,11 +12,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from metricdp.accounting.binding import Protection, dataset_name
+from metricdp.accounting.binding import Policy, Protection, Renewal, dataset_name
 from metricdp.accounting.budget import Budget, BudgetSlice, LedgerPeriod, ZCDPAccountant
 from metricdp.accounting.cost import MIN_EPSILON, Cost
 from metricdp.accounting.journal import BUDGET, Journal, Line, Notes, stated_budget
-from metricdp.accounting.policy import Policy, Renewal
 from metricdp.arguments import Amount, shown
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.releases import Neighboring, Unit
@@ -140,7 +139,7 @@ class Ledger(Budget):
     renews : {"yearly", "quarterly", "monthly"}, optional
         The budget renews with each calendar period (UTC). The guarantee is for each period by
         itself: records that stay for T periods have T times the cost
-        (`metricdp.accounting.policy`).
+        (`metricdp.accounting.binding`).
     expires : str or date, optional
         The last day on which it pays for anything.
     anchor : str, optional

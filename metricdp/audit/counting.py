@@ -60,7 +60,7 @@ from metricdp.privacy import (
     split,
     subsampled,
 )
-from metricdp.privacy.totals import TotalsQuery
+from metricdp.privacy.queries import TotalsQuery
 from metricdp.records.engines import Tally
 from metricdp.records.engines.sources import Listed
 

@@ -27,7 +27,7 @@ from metricdp.audit.replay.losses import rho_of
 from metricdp.audit.report import Check, Finding, refuted, weighed
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, contribute
-from metricdp.privacy.shares import Shares
+from metricdp.privacy.noise import Shares
 
 CHECK = "several holders"
 ALARM = 1e-8
@@ -85,7 +85,7 @@ def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
 
 def _keys(name: str) -> Any:
     """Keys that are equal in every run."""
-    from metricdp.federated.keys import Keys
+    from metricdp.federated.messages import Keys
 
     return Keys(name, *(f"{kind} of {name}".ljust(32)[:32].encode() for kind in ("sign", "seal")))
 

@@ -16,7 +16,6 @@ from metricdp.audit import planted
 from metricdp.audit.blackbox import box_checks
 from metricdp.audit.canaries import canary_checks
 from metricdp.audit.counting import counting_cases
-from metricdp.audit.covering import covering_checks
 from metricdp.audit.devices import device_checks
 from metricdp.audit.exact import Case, examine
 from metricdp.audit.fresh import fresh_checks
@@ -24,7 +23,7 @@ from metricdp.audit.holders import holder_checks
 from metricdp.audit.loaders import loader_checks
 from metricdp.audit.report import REFUTED, Catch, Check, Finding
 from metricdp.audit.samplers import sampler_checks
-from metricdp.audit.selecting import saturation_checks, selecting_cases
+from metricdp.audit.selecting import covering_checks, saturation_checks, selecting_cases
 from metricdp.errors import MissingExtraError
 from metricdp.progress import progress
 

@@ -19,7 +19,7 @@ from metricdp.accounting import Cost, Ledger
 from metricdp.arguments import Ints
 from metricdp.audit.patch import all_patched
 from metricdp.methods import question
-from metricdp.methods.box import halved, quadtree_release, rounds
+from metricdp.methods.box import default, halved, quadtree
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, GraphMetric, PrecomputedMetric
 from metricdp.privacy import (
     CoverQuery,
@@ -96,8 +96,8 @@ def finest(universe: Any) -> Labels:
 @contextmanager
 def small_nets() -> Iterator[None]:
     """Use few points for nets of boxes in a block: nets are public, their size is not audited."""
-    nets = (question, "NET_POINTS"), (quadtree_release, "POINTS")
-    cells = (halved, "MOST_CELLS"), (rounds, "MOST")
+    nets = (question, "NET_POINTS"), (quadtree, "POINTS")
+    cells = (halved, "MOST_CELLS"), (default, "MOST")
     with all_patched((module, name, 24) for module, name in nets + cells):
         yield
 

@@ -13,7 +13,7 @@ from metricdp.cli.demo import DEMAND, sample
 from metricdp.cli.parsing import UsageError, given
 from metricdp.cli.streams import note
 from metricdp.local import Decoder, PublicParameters, public_parameters, simulated_messages
-from metricdp.local.estimate import LocalEstimate
+from metricdp.local.decoder import LocalEstimate
 from metricdp.methods.question import Result
 from metricdp.metrics.base import Metric
 from metricdp.solvers.kmedian import solve

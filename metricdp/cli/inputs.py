@@ -17,7 +17,7 @@ from metricdp.errors import GraphFileError, InputError
 from metricdp.metrics.graph import read_graph
 from metricdp.privacy.evaluation import exact_counts
 from metricdp.progress import doing
-from metricdp.records.engines.folders import check_lasting
+from metricdp.records.engines.embedded import check_lasting
 from metricdp.records.engines.geographic import is_geographic
 from metricdp.universe.crs import WGS84
 from metricdp.universe.crs_kinds import described

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.accounting import Ledger
-from metricdp.accounting.policy import Policy
+from metricdp.accounting.binding import Policy
 from metricdp.cli import streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.tables import grid

@@ -11,8 +11,7 @@ from metricdp.cli import inputs, objectives, sites, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import note, say
 from metricdp.methods.remarks import percent
-from metricdp.running.planning import EPSILONS, checked_epsilons
-from metricdp.running.target import LADDER, checked_target
+from metricdp.running.planning import EPSILONS, LADDER, checked_epsilons, checked_target
 
 
 def run(args: Namespace) -> None:

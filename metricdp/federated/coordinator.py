@@ -20,8 +20,7 @@ from metricdp.atomic import durable_file
 from metricdp.errors import InputError
 from metricdp.federated.course import Agreement, Course
 from metricdp.federated.holder import Holder
-from metricdp.federated.keys import Keys
-from metricdp.federated.messages import Answer, Invitation, Past, opened_card
+from metricdp.federated.messages import Answer, Invitation, Keys, Past, opened_card
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Method
 from metricdp.methods.registry import answering

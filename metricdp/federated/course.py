@@ -26,7 +26,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.identity_cache import IdentityCache
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery
-from metricdp.privacy.shares import Shares
+from metricdp.privacy.noise import Shares
 from metricdp.releases import Receipt, Release, Unit, installed_version
 from metricdp.running.attesting import PublicUniverse
 

@@ -21,8 +21,7 @@ from metricdp.arguments import file_path
 from metricdp.atomic import durable_file, taking_turns
 from metricdp.errors import InputError
 from metricdp.federated.course import Agreement, Course
-from metricdp.federated.keys import Card, Keys
-from metricdp.federated.messages import Answer, Invitation, opened_card, signed_card
+from metricdp.federated.messages import Answer, Card, Invitation, Keys, opened_card, signed_card
 from metricdp.interruption import held
 from metricdp.privacy import PrivateDemand, contribute
 from metricdp.running.charging import check_private

@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING
 from metricdp.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from metricdp.local.decoder import Decoder
+    from metricdp.local.decoder import Decoder, LocalEstimate, LocalRelease
     from metricdp.local.encoder import Encoder
-    from metricdp.local.estimate import LocalEstimate, LocalRelease
     from metricdp.local.oracles import Sketch
     from metricdp.local.parameters import PublicParameters
-    from metricdp.local.setup import public_parameters
+    from metricdp.local.setup import public_parameters, simulated_messages
     from metricdp.local.shuffle import largest_local_epsilon, shuffled_delta, shuffled_epsilon
-    from metricdp.local.simulate import simulated_messages
 
 __getattr__, __dir__, __all__ = on_first_use(__name__)

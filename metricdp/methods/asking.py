@@ -18,15 +18,13 @@ import numpy as np
 
 from metricdp.accounting import Cost, selection_epsilon, zcdp_epsilon
 from metricdp.accounting.caps import Capped
-from metricdp.accounting.cost import ZCDP
-from metricdp.accounting.scales import gaussian_scale, laplace_scale
+from metricdp.accounting.cost import ZCDP, gaussian_scale, laplace_scale
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import WholeBox
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy.caps import squared_sensitivity
-from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.queries import CountQuery, HistogramQuery, Query, SumsQuery
-from metricdp.privacy.scores import SelectionQuery
+from metricdp.privacy.scores import CoverQuery, SelectionQuery
 from metricdp.protocols import Partition
 from metricdp.releases import Neighboring, Receipt, Release, Unit
 

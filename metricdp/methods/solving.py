@@ -6,7 +6,7 @@ Private demand itself is never an argument here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,6 @@ from metricdp.metrics.base import Metric, metric_of
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.options import Coins, Ids, Weights, checked_seed, coins
-from metricdp.protocols import Kind
 from metricdp.releases import Receipt
 from metricdp.solvers.objectives.instance import Chosen, Instance
 from metricdp.solvers.objectives.objective import Objective
@@ -131,8 +130,10 @@ def solve(
     if scenarios is not None:
         raise InputError("scenarios= is for a list of universes or of releases")
     kind = getattr(universe, "kind", None)
-    if kind is not None:
-        return _SOLVED[kind](universe, objective, weights, asked)
+    if kind == "finite":
+        return answered(universe, objective, public_weights(universe, weights), **asked)
+    if kind == "box":
+        return _box_solved(universe, objective, weights, asked)
     answer = getattr(universe, "solve", None)
     if not callable(answer):
         raise InputError(
@@ -144,12 +145,6 @@ def solve(
     return found
 
 
-def _points_solved(
-    universe: Metric, objective: Objective, weights: Any, asked: dict[str, Any]
-) -> Solution:
-    return answered(universe, objective, public_weights(universe, weights), **asked)
-
-
 def _box_solved(
     space: EuclideanSpace, objective: Objective, weights: Any, asked: dict[str, Any]
 ) -> Solution:
@@ -157,9 +152,6 @@ def _box_solved(
     if weights is not None:
         raise InputError("weights needs a finite universe; sites in a box are free points")
     return answered_in_box(space, net, np.ones(len(net)), objective, **asked)
-
-
-_SOLVED: dict[Kind, Callable[..., Solution]] = {"finite": _points_solved, "box": _box_solved}
 
 
 def _for_scenarios(

@@ -1,7 +1,7 @@
 """Public set systems: listed sets, and balls of a metric.
 
 They are public and read-only. Sums of private amounts over sets are computed in
-`metricdp.records.sums.coverage`, and nothing of them is stored here.
+`metricdp.records.scores`, and nothing of them is stored here.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """The gate: the only package that reads private data. To audit it, read queries, noise, scores,
-selection, coverage, gate, demand.
+selection, gate, demand.
 
 A ledger pays for a call. `measure`, `select` and `cover` check public facts, draw their cost from
 the budget slice, read the vault, and release noisy integers or selected candidates with a receipt.
@@ -18,7 +18,6 @@ from metricdp.accounting import (
     selection_epsilon,
     selections,
 )
-from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.evaluation import PrivateDataWarning, exact_cost
 from metricdp.privacy.gate import (
@@ -33,7 +32,7 @@ from metricdp.privacy.gate import (
     subsampled,
 )
 from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Query, SumsQuery
-from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
+from metricdp.privacy.scores import CostQuery, CoverageQuery, CoverQuery, SelectionQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.protocols import Partition
 

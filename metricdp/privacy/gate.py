@@ -23,22 +23,20 @@ from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import _vault
 from metricdp.privacy.caps import squared_sensitivity
-from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
-from metricdp.privacy.noise import Noise, best_noise
+from metricdp.privacy.noise import Noise, Shares, best_noise
 from metricdp.privacy.queries import (
     CountQuery,
     HistogramQuery,
     LevelsQuery,
     Query,
     SumsQuery,
+    TotalsQuery,
     answered,
 )
-from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
+from metricdp.privacy.scores import CostQuery, CoverageQuery, CoverQuery, SelectionQuery
 from metricdp.privacy.selection import Selector, choose
-from metricdp.privacy.shares import Shares
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
-from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
 from metricdp.protocols import Box, CellTree, Finite, Map, Partition, box, finite, is_trusted
 from metricdp.records import engines, paths

@@ -2,7 +2,7 @@
 several sets of centers.
 
 Costs are integers of up to 30 bits a record on the public grid
-(`metricdp.records.sums.swap_costs.Scale`); sums are exact and saturate at 2^61. Proof P7
+(`metricdp.records.scores.Scale`); sums are exact and saturate at 2^61. Proof P7
 (``docs/proofs/07-swaps.md``).
 """
 
@@ -18,7 +18,7 @@ from metricdp.errors import InputError
 from metricdp.kernels.scores import capped_dot
 from metricdp.privacy.scores import SelectionQuery
 from metricdp.protocols import Finite, finite
-from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served
+from metricdp.records.scores import CappedSwapCosts, Scale, Served
 
 
 class SwapQuery(SelectionQuery):

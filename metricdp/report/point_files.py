@@ -99,7 +99,8 @@ def _geojson(places: Floats, properties: Columns) -> bytes:
         fields = dict(zip(properties, values))
         features.append({"type": "Feature", "geometry": place, "properties": fields})
     collection = {"type": "FeatureCollection", "features": features}
-    return json.dumps(collection, default=_plain_id, ensure_ascii=False).encode("utf-8")
+    plain = lambda name: name.item() if isinstance(name, np.generic) else str(name)  # noqa: E731
+    return json.dumps(collection, default=plain, ensure_ascii=False).encode("utf-8")
 
 
 def _parquet(columns: Columns, places: Floats | None, crs: str | None) -> bytes:
@@ -131,7 +132,3 @@ def _with_geometry(table: Any, places: Floats, crs: str | None) -> Any:
         column["crs"] = None if crs is None else projjson(crs)
     geo = {"version": "1.0.0", "primary_column": "geometry", "columns": {"geometry": column}}
     return table.replace_schema_metadata({**(table.schema.metadata or {}), "geo": json.dumps(geo)})
-
-
-def _plain_id(name: Any) -> Any:
-    return name.item() if isinstance(name, np.generic) else str(name)

@@ -97,7 +97,9 @@ class Accountant:
         for each in prices:
             if each.epsilon > 0:  # the ledger has the better message for epsilon <= 0
                 confirm(replace(terms, price=each))
-        total = prices[0] if len(prices) == 1 else _sum(prices)
+        total = prices[0]
+        if len(prices) > 1:  # basic composition
+            total = Cost.of(sum(p.epsilon for p in prices), sum(p.delta for p in prices))
         own = budgets[0] if len(budgets) == 1 else (total.epsilon, total.delta)
         ledger = Ledger(*own) if self._ledger is None else self._ledger
         return ledger.charge(total, purpose=purpose, protects=self.demand.protects)
@@ -110,8 +112,3 @@ class Accountant:
 def checked_universe(universe: Any) -> Metric | EuclideanSpace:
     """The universe; raises InputError if it is not one."""
     return cast(Metric | EuclideanSpace, space_of(universe))
-
-
-def _sum(prices: Sequence[Cost]) -> Cost:
-    """The price of several calls together, by basic composition."""
-    return Cost.of(sum(each.epsilon for each in prices), sum(each.delta for each in prices))

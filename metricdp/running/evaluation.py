@@ -46,7 +46,7 @@ from metricdp.partitions.service import (
     Service,
 )
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand
-from metricdp.privacy.totals import TotalsQuery
+from metricdp.privacy.queries import TotalsQuery
 from metricdp.releases import Mechanism, Receipt
 from metricdp.releases import Release as Released
 from metricdp.running.attesting import Description, attest, provenance

@@ -12,7 +12,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger, Protection, journal, ledger
-from metricdp.accounting.policy import Policy
+from metricdp.accounting.binding import Policy
 from metricdp.errors import BudgetError, InputError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CostQuery, CountQuery, measure, select, split

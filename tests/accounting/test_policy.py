@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.accounting import Ledger, journal
-from metricdp.accounting.policy import Policy
+from metricdp.accounting.binding import Policy
 from metricdp.errors import BudgetError, JournalError
 from metricdp.running.history import History
 from tests import cases, refuses

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metricdp.accounting.scales import gaussian_scale, laplace_scale
+from metricdp.accounting.cost import gaussian_scale, laplace_scale
 from metricdp.errors import InputError
 
 BUDGETS = st.fractions(Fraction(1, 10**6), 100)

@@ -13,8 +13,7 @@ pytest.importorskip("cryptography")
 
 import metricdp as mdp
 from metricdp.federated.course import Course
-from metricdp.federated.keys import Keys
-from metricdp.federated.messages import Answer, Past
+from metricdp.federated.messages import Answer, Keys, Past
 from tests.federated.test_rounds import DELTA, HOMES, METRIC, demands, kept, rewritten
 
 

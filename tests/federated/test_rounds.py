@@ -15,10 +15,9 @@ import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.federated import course as courses
 from metricdp.federated import holder as holders_module
-from metricdp.federated.keys import Keys
-from metricdp.federated.messages import Answer, Invitation, opened_card
+from metricdp.federated.messages import Answer, Invitation, Keys, opened_card
 from metricdp.privacy import contribute
-from metricdp.privacy.shares import GaussianShares
+from metricdp.privacy.noise import GaussianShares
 from tests import cases, grid_metric, refuses
 
 METRIC = grid_metric(12, 12)

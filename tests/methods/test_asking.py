@@ -8,7 +8,7 @@ import pytest
 from metricdp.accounting import Cost
 from metricdp.errors import BudgetError
 from metricdp.methods.asking import Account, Ask, count_records
-from metricdp.methods.box.distances import shells_together
+from metricdp.methods.box.descent import shells_together
 from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand
 from metricdp.running.runner import Run
 from tests import refuses

@@ -10,7 +10,7 @@ from metricdp.audit.patch import patched
 from metricdp.errors import BudgetError
 from metricdp.methods import BY_NAME, question
 from metricdp.methods.asking import Ask, counts_of
-from metricdp.methods.box import quadtree_release
+from metricdp.methods.box import quadtree
 from metricdp.privacy import CountQuery
 from metricdp.testing import MethodTestCase
 from tests import cases, refuses
@@ -19,7 +19,7 @@ from tests.methods.spending import check_budget, check_every_k
 
 @pytest.fixture(autouse=True, scope="module")
 def small_nets():
-    with patched(question, "NET_POINTS", 200), patched(quadtree_release, "POINTS", 200):
+    with patched(question, "NET_POINTS", 200), patched(quadtree, "POINTS", 200):
         yield
 
 

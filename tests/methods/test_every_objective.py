@@ -8,7 +8,7 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.methods import solving
-from metricdp.methods.box import quadtree_release
+from metricdp.methods.box import quadtree
 from tests import naive_objectives as naive
 from tests import path_metric, refuses
 
@@ -83,7 +83,7 @@ def _shrink(patch):
     """Few places in boxes: all choices of them can be tried."""
     patch.setattr(solving, "NET_POINTS", PLACES)
     patch.setattr(solving, "_BOX_PLACES", PLACES)
-    patch.setattr(quadtree_release, "POINTS", 64)
+    patch.setattr(quadtree, "POINTS", 64)
 
 
 @pytest.fixture(autouse=True)

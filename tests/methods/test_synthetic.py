@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.methods.synthetic import drawn, nearby
+from metricdp.methods.demand_release import drawn, nearby
 from tests import grid_metric, refuses
 from tests.cli_world import build_road, fails, run
 

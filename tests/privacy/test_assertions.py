@@ -29,8 +29,7 @@ from metricdp.privacy import (
 )
 from metricdp.records.engines import Tally
 from metricdp.records.exact import digits, exact_sum
-from metricdp.records.sums.coverage import add_sums
-from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served
+from metricdp.records.scores import CappedSwapCosts, Scale, Served, add_sums
 from tests import cases, grid_metric, path_metric, refuses, tries
 from tests.privacy_worlds import BOX, Labels, UnitCells, finest
 

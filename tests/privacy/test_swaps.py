@@ -16,7 +16,7 @@ from metricdp.errors import InputError
 from metricdp.metrics import EuclideanMetric, PrecomputedMetric
 from metricdp.privacy import CentersQuery, SwapQuery, _vault, select
 from tests import naive, refuses, tries, wrong
-from tests.records.sums.test_swap_costs import metric_of
+from tests.records.test_scores import metric_of
 
 PATH = worlds()["a path"].universe
 

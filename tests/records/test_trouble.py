@@ -152,7 +152,7 @@ def test_what_is_spilled_is_private_and_goes(tmp_path, monkeypatch):
 SPILLS = """
 import os, signal, sys
 import numpy as np, pyarrow as pa, duckdb
-from metricdp.records.engines import local, spilling
+from metricdp.records.engines import frames, spilling
 from metricdp.privacy import PrivateDemand
 from metricdp.metrics import EuclideanSpace
 spilling.MEMORY = "40MB"
@@ -165,14 +165,14 @@ def watch():
     for folder in Path(tempfile.gettempdir()).glob("metricdp-spill-*"):
         seen |= {p.name for p in folder.rglob("*")}
     return seen
-inner, seen = local.whole_users, set()
+inner, seen = frames.whole_users, set()
 def watched(batches):
     for block in inner(batches):
         seen.update(watch())
         if sys.argv[1] == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         yield block
-local.whole_users = watched
+frames.whole_users = watched
 import pyarrow.dataset as ds
 PrivateDemand.from_frame(EuclideanSpace([0], [1e6]), ds.dataset(rows), columns=["x"], user="who")
 print(len(seen - {"lock"}))

@@ -9,7 +9,7 @@ import metricdp as mdp
 from metricdp.partitions.areas import ELSEWHERE, Areas
 from metricdp.partitions.labeling import AreaDistances
 from metricdp.partitions.service import BITS, Service
-from metricdp.privacy.totals import TotalsQuery
+from metricdp.privacy.queries import TotalsQuery
 from metricdp.running.by_area import ByArea
 from metricdp.solvers.estimate import intervals
 from metricdp.solvers.estimate.intervals import Interval, Noisy

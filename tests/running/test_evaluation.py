@@ -16,8 +16,7 @@ from metricdp.partitions.service import (
     DistanceDifferences,
     Service,
 )
-from metricdp.privacy.queries import answered
-from metricdp.privacy.totals import TotalsQuery
+from metricdp.privacy.queries import TotalsQuery, answered
 from metricdp.solvers.estimate import intervals
 from tests import cases, grid_metric, refuses
 

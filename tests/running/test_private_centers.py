@@ -10,8 +10,7 @@ import pytest
 import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.kernels.projections import projected, squares_from
-from metricdp.methods.box.descent import SMOOTHED, lloyd_step
-from metricdp.methods.box.distances import N_SHELLS, RATIO, ShellCounts
+from metricdp.methods.box.descent import N_SHELLS, RATIO, SMOOTHED, ShellCounts, lloyd_step
 from metricdp.partitions.box.cells import Shells, VoronoiCells
 from metricdp.releases import Mechanism, Receipt, Release
 from metricdp.running import private_centers, runner

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.running.target import LADDER, checked_target, needed
+from metricdp.running.planning import LADDER, checked_target, needed
 from tests import cases, grid_metric, refuses
 
 EPSILONS = tuple(Fraction(e) for e in LADDER)

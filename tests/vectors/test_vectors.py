@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.accounting.scales import laplace_scale
+from metricdp.accounting.cost import laplace_scale
 from metricdp.audit.worlds import Labels
 from metricdp.errors import BudgetError, InputError
 from metricdp.kernels.scores import CAP

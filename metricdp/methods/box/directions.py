@@ -26,8 +26,7 @@ import numpy as np
 
 from metricdp.arguments import Floats
 from metricdp.methods.asking import Account, Ask, Image, clipped_sums, deviation
-from metricdp.methods.box.descent import shrinkage
-from metricdp.methods.box.distances import DistancesTogether, measured_together
+from metricdp.methods.box.descent import DistancesTogether, measured_together, shrinkage
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import HalfSpaces, WholeBox
 from metricdp.partitions.box.images import Scaled

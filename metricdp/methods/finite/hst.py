@@ -9,7 +9,7 @@ of records.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -152,13 +152,6 @@ def noise_variance(mechanism: Mechanism) -> float:
     return max(float(2 * ratio / (1 - ratio) ** 2), 1 / 12)
 
 
-def shares_of_noise(shares: Sequence[Fraction], cost: Cost) -> tuple[float, float]:
-    """Sums of all levels' noise variances at sensitivity 1: (Laplace, Gaussian)."""
-    laplace = sum(2.0 / float(share * cost.epsilon) ** 2 for share in shares)
-    gauss = sum(1.0 / (2.0 * float(share * cost.rho)) for share in shares) if cost.rho else np.inf
-    return laplace, gauss
-
-
 _TYPICAL_LEVELS = 4
 """Number of levels by which the kind of noise is chosen before theirs is known."""
 
@@ -235,7 +228,9 @@ class DPHST(Method):
     def composition(self, offer: Terms) -> Composition:
         """rho if Gaussian noise has the smaller sum of variances over all levels."""
         gaussian = Cost.zcdp(offer.price.epsilon, offer.price.delta)
-        by_laplace, by_gauss = shares_of_noise(self._shares(_TYPICAL_LEVELS), gaussian)
+        shares, rho = self._shares(_TYPICAL_LEVELS), gaussian.rho or Fraction(0)
+        by_laplace = sum(2.0 / float(share * gaussian.epsilon) ** 2 for share in shares)
+        by_gauss = sum(1.0 / (2.0 * float(share * rho)) for share in shares)
         return "rho" if by_gauss < by_laplace else "epsilon"
 
     def least(self, terms: Terms, question: Question) -> Iterable[Ask]:

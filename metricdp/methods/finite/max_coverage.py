@@ -57,8 +57,8 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.partitions.finite.ward import hierarchy
-from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.queries import HistogramQuery
+from metricdp.privacy.scores import CoverQuery
 from metricdp.protocols import SetSystem
 from metricdp.releases import Receipt
 from metricdp.solvers.lloyd import converged
@@ -194,9 +194,10 @@ class MaxCoverage(Method):
         first = first_covering([(sets, chosen) for (sets, _), chosen in zip(stages, selected)])
         pieces = LabelParts(metric, first, int(first.max()) + 1)
         counts = yield Ask(HistogramQuery(at(pieces)), PIECES_SHARE)
-        density = piece_density(
-            counts.values, counts.receipt.mechanisms[0].scale, first
-        ) + FLOOR * max(count.number, 1.0) / len(metric)
+        # records a point of each piece, less one scale of noise
+        above = np.maximum(counts.values - counts.receipt.mechanisms[0].scale, 0.0)
+        density = (above / np.maximum(np.bincount(first, minlength=len(above)), 1))[first]
+        density += FLOOR * max(count.number, 1.0) / len(metric)
         left = (yield Account()).left
         number = number_of_parts(count.number, terms.scale_of_counts(left))
         whole = hierarchy(metric, question.seed)
@@ -279,10 +280,3 @@ def first_covering(stages: list[tuple[SetSystem, Ints]]) -> Ints:
             first[members[first[members] < 0]] = number
             number += 1
     return np.where(first < 0, number, first)
-
-
-def piece_density(noisy: Ints, scale: float, piece: Ints) -> Floats:
-    """Noisy records a point, for every point that of its piece, less one scale of noise."""
-    sizes = np.bincount(piece, minlength=len(noisy))
-    found: Floats = (np.maximum(noisy - scale, 0.0) / np.maximum(sizes, 1))[piece]
-    return found

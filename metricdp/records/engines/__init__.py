@@ -13,8 +13,7 @@ hold the blocks, and the vectors are added up.
 An engine is a subclass of `Frame`, and one line in `opening`.
 """
 
-from metricdp.records.engines.frames import Frame, asked
-from metricdp.records.engines.local import LocalFrame
+from metricdp.records.engines.frames import Frame, LocalFrame, asked
 from metricdp.records.engines.opening import READERS, opened
 from metricdp.records.engines.sources import (
     Source,

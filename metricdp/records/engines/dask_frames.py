@@ -10,11 +10,15 @@ import numpy as np
 
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.bounding import UserRule
-from metricdp.records.engines.embedded import layout_of, unread_in
-from metricdp.records.engines.folders import absent, is_parquet, parquet_files
-from metricdp.records.engines.frames import Frame, Seal
+from metricdp.records.engines.embedded import (
+    absent,
+    is_parquet,
+    layout_of,
+    parquet_files,
+    unread_in,
+)
+from metricdp.records.engines.frames import Frame, GroupWork, Seal, Sum, Work, checked
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
-from metricdp.records.engines.work import GroupWork, Sum, Work, checked
 from metricdp.records.exact import Sums
 from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
 from metricdp.records.ingestion.lines import Layout, Lines, body, header

@@ -20,8 +20,7 @@ from typing import Any
 from metricdp.arguments import shown
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.records.engines.embedded import at_once, chunks
-from metricdp.records.engines.frames import Frame
-from metricdp.records.engines.local import LocalFrame
+from metricdp.records.engines.frames import Frame, LocalFrame
 from metricdp.records.engines.tables import Columns, Placed, Rows
 from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.encoders import VALUES

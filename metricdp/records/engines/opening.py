@@ -9,7 +9,7 @@ from typing import Any
 from metricdp.arguments import chosen, shown
 from metricdp.errors import InputError
 from metricdp.records.engines import dask_frames, embedded, spark_frames, tables
-from metricdp.records.engines.folders import check_lasting
+from metricdp.records.engines.embedded import check_lasting
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.geographic import geographic_file, is_geographic
 

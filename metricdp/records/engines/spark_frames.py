@@ -20,12 +20,24 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.bounding import UserRule, whole_users
-from metricdp.records.engines.embedded import layout_of, unread_in
-from metricdp.records.engines.folders import absent, is_parquet, named_twice, parquet_files
-from metricdp.records.engines.frames import Frame, Seal
-from metricdp.records.engines.local import arrow_schema, arrow_table
+from metricdp.records.engines.embedded import (
+    absent,
+    is_parquet,
+    layout_of,
+    named_twice,
+    parquet_files,
+    unread_in,
+)
+from metricdp.records.engines.frames import (
+    Frame,
+    GroupWork,
+    Seal,
+    Sum,
+    Work,
+    arrow_schema,
+    arrow_table,
+)
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
-from metricdp.records.engines.work import GroupWork, Sum, Work
 from metricdp.records.exact import HALF, PIECES, Sums
 from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
 from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names, header

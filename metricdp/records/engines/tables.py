@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.errors import GraphFileError, InputError
-from metricdp.records.engines.frames import Frame
-from metricdp.records.engines.local import LocalFrame
+from metricdp.records.engines.frames import Frame, LocalFrame
 from metricdp.records.engines.spilling import duckdb_module
 from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.encoders import VALUES

@@ -156,15 +156,8 @@ def trimmed(cells: Any) -> Any:
 def texts(cells: Column) -> list[str | None]:
     """`text_of` of each cell."""
     if isinstance(cells, np.ndarray):
-        return texts_of_numbers(cells)
+        return list(map(str if cells.dtype.kind in "iu" else text_of, cells.tolist()))
     return (trimmed(cells).to_pylist()) if is_text(cells) else [text_of(c) for c in cells]
-
-
-def texts_of_numbers(cells: NDArray[Any]) -> list[str | None]:
-    """`text_of` of each number of a NumPy array."""
-    if cells.dtype.kind in "iu":
-        return list(map(str, cells.tolist()))
-    return [text_of(c) for c in cells.tolist()]
 
 
 def numbers(cells: Column) -> Floats:

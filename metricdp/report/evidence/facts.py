@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from metricdp.accounting.policy import Policy
+from metricdp.accounting.binding import Policy
 from metricdp.errors import InputError
 from metricdp.provenance import KEYS
 from metricdp.report.assets import words

@@ -7,7 +7,7 @@ import pytest
 
 import metricdp as mdp
 from benchmarks.methods.best_run import BITS, CLIP, CostDifferences, best_run, shares_of_runs
-from metricdp.privacy.totals import TotalsQuery
+from metricdp.privacy.queries import TotalsQuery
 from metricdp.running.runner import Run
 
 BOX = mdp.EuclideanSpace([0, 0], [10, 10])

@@ -9,7 +9,7 @@ import pytest
 
 import metricdp as mdp
 from benchmarks.methods.rings import Rings, ring_median
-from metricdp.methods.box.distances import N_SHELLS, RATIO
+from metricdp.methods.box.descent import N_SHELLS, RATIO
 from metricdp.partitions.box.cells import Shells, WholeBox
 from tests.running.test_private_centers import (
     BOX,

@@ -8,6 +8,7 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.methods.asking import Ask, Image
+from metricdp.methods.box.descent import measured_together
 from metricdp.methods.box.directions import (
     ALONE,
     BALL,
@@ -19,7 +20,6 @@ from metricdp.methods.box.directions import (
     private_subspace,
     scales_around,
 )
-from metricdp.methods.box.distances import measured_together
 from metricdp.partitions.box.cells import HalfSpaces
 from metricdp.partitions.box.images import Scaled
 from metricdp.partitions.box.subspace import Subspace

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from metricdp.methods.box.distances import N_SHELLS_TOGETHER as N_SHELLS
-from metricdp.methods.box.distances import RATIO_TOGETHER as RATIO
-from metricdp.methods.box.distances import DistancesTogether
+from metricdp.methods.box.descent import N_SHELLS_TOGETHER as N_SHELLS
+from metricdp.methods.box.descent import RATIO_TOGETHER as RATIO
+from metricdp.methods.box.descent import DistancesTogether
 
 
 def test_distances_of_all_clusters_by_hand():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods.box.quadtree_release import CellCounts
+from metricdp.methods.box.quadtree import CellCounts
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from tests import cases, refuses
 from tests.methods.spending import BOX, blobs, box, cost

@@ -3,8 +3,8 @@
 import numpy as np
 
 import metricdp as mdp
-from metricdp.methods.box import rounds as recipe
-from metricdp.methods.box.rounds import around
+from metricdp.methods.box import default as recipe
+from metricdp.methods.box.default import around
 from metricdp.partitions.box.subspace import ball
 
 

@@ -18,7 +18,7 @@ from metricdp.methods.question import Question
 from metricdp.privacy import exact_cost
 from metricdp.running.runner import Run
 from tests import each, naive, refuses, tries
-from tests.records.sums.test_swap_costs import metric_of
+from tests.records.test_scores import metric_of
 
 STARTS = ("hst", "k-median++", "random")
 

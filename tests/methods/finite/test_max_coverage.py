@@ -24,7 +24,7 @@ from metricdp.metrics.listing import listed_balls, listed_sets
 from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CoverQuery, cover, split
-from metricdp.records.sums.coverage import add_sums, bounded
+from metricdp.records.scores import add_sums, bounded
 from tests import each, naive, refuses, wrong
 
 METRICS = {

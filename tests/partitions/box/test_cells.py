@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods.box.distances import N_SHELLS_TOGETHER as N_SHELLS
-from metricdp.methods.box.distances import RATIO_TOGETHER as RATIO
-from metricdp.methods.box.distances import shells_together
+from metricdp.methods.box.descent import N_SHELLS_TOGETHER as N_SHELLS
+from metricdp.methods.box.descent import RATIO_TOGETHER as RATIO
+from metricdp.methods.box.descent import shells_together
 from metricdp.partitions.box.cells import HalfSpaces, PartsOfImages, VoronoiCells
 from metricdp.partitions.box.images import Scaled
 from metricdp.partitions.box.subspace import Subspace

@@ -4,7 +4,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from metricdp.records.engines.folders import absent
+from metricdp.records.engines.embedded import absent
 from tests import cases, path_metric, refuses
 
 METRIC = path_metric(9)

@@ -9,16 +9,13 @@ import metricdp as mdp
 from metricdp.kernels.scores import CAP
 from metricdp.partitions.service import ClippedDistances, DistanceDifferences, Service
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, _vault
-from metricdp.privacy.queries import answered
-from metricdp.privacy.totals import TotalsQuery
+from metricdp.privacy.queries import TotalsQuery, answered
 from metricdp.records import exact
 from metricdp.records.engines import Source, Tally, sources, sums
 from metricdp.records.engines.bounding import WHOLE, SharesOfOne
 from metricdp.records.engines.dask_frames import all_added, packed, unpacked
-from metricdp.records.engines.frames import Seal
-from metricdp.records.engines.sources import Grouped
-from metricdp.records.engines.weighting import ByDigits, Weighted
-from metricdp.records.engines.work import GroupWork, Work, checked, digest
+from metricdp.records.engines.frames import GroupWork, Seal, Work, checked, digest
+from metricdp.records.engines.sources import ByDigits, Grouped, Weighted
 from metricdp.records.exact import Sums, exactly
 from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.paths import Segment

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
-from metricdp.records.engines import embedded, folders, tables
+from metricdp.records.engines import embedded, tables
 from tests import cases, refuses
 
 
@@ -74,14 +74,14 @@ def test_files_elsewhere_are_left_to_their_engine(tmp_path):
 def test_files_of_a_storage_are_found_by_their_pattern(tmp_path):
     for name in ("b.csv", "a.csv", "c.txt"):
         (tmp_path / name).write_text("x\n1\n")
-    found = folders.matching(f"file://{tmp_path}/*.csv")
+    found = embedded.matching(f"file://{tmp_path}/*.csv")
     assert found == [f"file://{tmp_path}/{name}" for name in ("a.csv", "b.csv")]
 
 
 def test_libraries_that_are_missing_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     refuses("Parquet", embedded.parquet, "rows.parquet", error=MissingExtraError)
-    refuses("network", folders.file_system, "s3://a", error=MissingExtraError)
+    refuses("network", embedded.file_system, "s3://a", error=MissingExtraError)
 
 
 @pytest.mark.parametrize(("values", "rows"), [(1, [1] * 5), (7, [3, 2]), (99, [5])])

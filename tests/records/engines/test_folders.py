@@ -9,7 +9,7 @@ import pytest
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.records.engines import embedded
-from metricdp.records.engines.folders import parquet_files
+from metricdp.records.engines.embedded import parquet_files
 from metricdp.records.engines.opening import opened
 from metricdp.running.contributions import NUMBERS, contributors
 from tests import refuses, spark

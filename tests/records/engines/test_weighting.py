@@ -15,7 +15,7 @@ from metricdp.privacy import CountQuery, HistogramQuery, gate
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.records.engines import RowEncoder
 from metricdp.records.engines.bounding import WHOLE, SharesOfOne
-from metricdp.records.engines.weighting import WeightAt, Weighted
+from metricdp.records.engines.sources import WeightAt, Weighted
 from metricdp.records.ingestion.encoders import AsRead, Reading
 from tests import path_metric, tries
 from tests.cli_world import build_road, fails, works

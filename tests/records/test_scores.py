@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from metricdp.kernels.scores import CAP
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
-from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served, SwapCosts
+from metricdp.records.scores import CappedSwapCosts, Scale, Served, SwapCosts, rows_from
 from metricdp.universe import build_graph
 from tests import naive, refuses, tries
 
@@ -203,3 +203,18 @@ def test_costs_of_very_many_records_are_exact_and_saturate(counts, power):
         table = np.concatenate(list(priced)).reshape(2, -1)
         expected = [[min(cost([kept, y]), CAP) for y in others] for kept in centers[::-1]]
         assert table.tolist() == expected
+
+
+@tries(50, st.lists(st.integers(0, 6), max_size=20), st.integers(0, 3), fixed=True)
+def test_each_point_once_with_its_count_and_row(records, at_a_time):
+    line = np.arange(7.0)
+    metric = PrecomputedMetric(np.abs(line[:, None] - line))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("metricdp.arguments.ENTRIES", 7 * at_a_time)
+        parts = list(rows_from(metric, np.array(records, np.int64)))
+    assert all(len(points) <= max(1, at_a_time) for points, _, _ in parts)
+    held = [row for rows in parts for row in zip(*rows)]
+    found = {int(point): (int(count), row.tolist()) for point, count, row in held}
+    steps = metric.grid_rows(np.arange(7))
+    assert found == {v: (records.count(v), steps[v].tolist()) for v in set(records)}
+    assert sum(len(points) for points, _, _ in parts) == len(found)

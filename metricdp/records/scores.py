@@ -1,4 +1,8 @@
-"""Exact costs of all swaps of one center for one other point, updated after each swap."""
+"""Exact scores: costs of all swaps of one center for one other point, updated after each swap; rows
+of distances from the records' distinct points; and how many records each set of a public set system
+contains. Buffers of the latter live for one call: after a bounded search they hold the neighborhood
+of its source, which may be a record's point.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import Ints
+from metricdp.arguments import Ints, chunks
 from metricdp.errors import InputError
 from metricdp.kernels import swap_costs as kernels
-from metricdp.protocols import Finite
+from metricdp.kernels.scores import CAP
+from metricdp.protocols import Finite, SetSystem, is_trusted, sound_rows
 from metricdp.records.exact import combined, digits, to_array
+
+
+def rows_from(universe: Finite, records: Ints) -> Iterator[tuple[NDArray[Any], Ints, Ints]]:
+    """Distinct points of records, their counts, quantized distances (n, n_points), in blocks."""
+    points, counts = np.unique(records, return_counts=True)
+    for part in chunks(len(points), len(universe)):
+        yield points[part], counts[part].astype(np.int64), sound_rows(universe, points[part])
+
 
 COST_BITS = 30
 """Bits of the largest cost of one record: sums over fewer than 2^33 records fit int64."""
@@ -225,3 +238,21 @@ class CappedSwapCosts:
         for blocks in zip(*(costs.costs(slots, candidates) for _, costs in self._digits)):
             parts = ((bits, block) for (bits, _), block in zip(self._digits, blocks))
             yield to_array(combined(parts))
+
+
+def bounded(counts: Ints) -> Ints:
+    """A copy of counts, each clipped to `CAP` divided by their number, so that sums stay within
+    `CAP` and can be subtracted exactly. One more record still raises its count by 0 or 1.
+    """
+    return np.minimum(counts, CAP // max(1, len(counts)))
+
+
+def add_sums(sets: SetSystem, total: Ints, elements: Ints, amounts: Ints) -> None:
+    """Add ``amounts[i]`` to ``total[s]`` for every set s that contains ``elements[i]``.
+
+    Complexity, for each element: listed sets, the number of sets that contain it; balls, one
+    bounded search or one row of distances.
+    """
+    if not is_trusted(sets):
+        raise InputError("sums over sets need ListedSets or Balls")
+    sets.add(total, elements, amounts)
