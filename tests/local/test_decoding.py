@@ -14,10 +14,10 @@ import pytest
 
 import metricdp as mdp
 from metricdp.kernels.local_sketch import walsh
-from metricdp.local import oracles, simulate, streams
+from metricdp.local import oracles, streams
 from metricdp.local.items import items_of
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
-from metricdp.local.setup import level_sizes
+from metricdp.local.setup import level_sizes, simulated_messages
 from metricdp.partitions.finite.ward import hierarchy
 from tests import cases, each, refuses
 from tests import naive_local as naive
@@ -268,7 +268,7 @@ def test_messages_are_decoded_to_where_users_are(known):
     users = rng.choice(len(metric), 2000, p=density / density.sum())
     encoder, decoder = mdp.local.Encoder(parameters), mdp.local.Decoder(parameters)
     own = decoder.fit(encoder.encode(metric.ids[i]) for i in users.tolist())
-    messages = simulate.simulated_messages(parameters, [metric.ids[i] for i in users], seed=1)
+    messages = simulated_messages(parameters, [metric.ids[i] for i in users], seed=1)
     made = decoder.fit(messages)
     weights = np.bincount(users, minlength=len(metric)).astype(float)
     best = mdp.k_median(metric, k=3, weights=weights).centers
@@ -285,7 +285,7 @@ def test_messages_are_decoded_to_where_users_are(known):
 
 def test_a_level_that_nobody_was_asked_about_does_no_harm(known):
     metric, parameters = known
-    messages = simulate.simulated_messages(parameters, [metric.ids[3]] * 300, seed=2)
+    messages = simulated_messages(parameters, [metric.ids[3]] * 300, seed=2)
     decoder = mdp.local.Decoder(parameters)
     for role in range(3):
         release = decoder.fit(messages[messages[:, 3] == role]).release(metric)

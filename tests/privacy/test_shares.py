@@ -14,7 +14,7 @@ import metricdp as mdp
 from metricdp.accounting import Cost, Ledger, Protection
 from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, contribute
-from metricdp.privacy import shares as module
+from metricdp.privacy import noise as module
 from metricdp.privacy.noise import ROOM, GaussianShares, LaplaceShares, Shares, excess
 from tests import cases, each, refuses
 from tests.privacy_worlds import finest, line
