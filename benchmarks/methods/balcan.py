@@ -10,7 +10,7 @@ et al., ICML 2017).
 
 **Privacy.** Each level of each grid is one histogram of cells that earlier counts split. Step 3 is
 `metricdp.methods.finite.local_search` after a stable transformation. Step 4 is one histogram and
-one query of sums. Each has a third of the budget (`metricdp.methods.baselines.averages`).
+one query of sums. Each has a third of the budget (`metricdp.methods.baselines`).
 
 Differences from the paper: a public depth and number of grids; shifted-quadtree cells; few swaps,
 each with more budget; the search sees records at their nearest candidate.
@@ -29,7 +29,7 @@ import numpy as np
 from metricdp.arguments import Floats, integer, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Image, Steps, Terms, Within, deviation
-from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages
+from metricdp.methods.baselines import COUNTS_SHARE, Baseline, averages
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.finite.local_search import LocalSearch
 from metricdp.methods.question import BoxQuestion, Question, Result

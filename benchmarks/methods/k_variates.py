@@ -6,7 +6,7 @@
    distance of its draw from the centers so far. Its draw is the next center.
 
 **Privacy.** Step 2 is the only read: a histogram and a query of sums over public parts, with shares
-that add up to 1 (`metricdp.methods.baselines.averages`). The paper's own variant needs two
+that add up to 1 (`metricdp.methods.baselines`). The paper's own variant needs two
 constants of the data, which are neither public nor paid for; here noise follows public bounds.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from metricdp.arguments import Floats
 from metricdp.methods.asking import Account, Steps, Terms
-from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages, release_of
+from metricdp.methods.baselines import COUNTS_SHARE, Baseline, averages, release_of
 from metricdp.methods.box.anywhere import anywhere
 from metricdp.methods.question import BoxQuestion
 from metricdp.partitions.box.simhash import HashCells, SimHash

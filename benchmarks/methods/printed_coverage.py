@@ -26,12 +26,12 @@ from metricdp.accounting.covering import exponent
 from metricdp.errors import InputError
 from metricdp.methods import MaxCoverage
 from metricdp.methods.asking import Account, Ask, Cover, Steps, Terms, Within
-from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import on_weights
 from metricdp.methods.finite.max_coverage import (
     HASHES_SHARE,
     counted_cells,
     moved_to_means,
+    private_candidates,
     weights_release,
 )
 from metricdp.methods.method import Method

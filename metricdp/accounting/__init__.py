@@ -13,15 +13,6 @@ from metricdp.accounting.cost import (
 from metricdp.accounting.journal import stated_budget
 from metricdp.accounting.ledger import Charge, Ledger, Quote
 
-__all__ = [
-    "Budget",
-    "BudgetSlice",
-    "Charge",
-    "Cost",
-    "Ledger",
-    "Protection",
-    "Quote",
-    "ZCDPAccountant",
-    "exact",
-]
+__all__ = ["Budget", "BudgetSlice", "Charge", "Cost", "Ledger", "Protection", "Quote"]
+__all__ += ["ZCDPAccountant", "exact"]
 __all__ += ["selection_epsilon", "selections", "stated_budget", "zcdp_epsilon", "zcdp_rho"]

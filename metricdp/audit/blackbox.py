@@ -154,21 +154,13 @@ def box_checks() -> Iterator[Check]:
     one = partial(Cost.of, 1)
     zcdp = partial(Cost.zcdp, 2, Fraction(1, 1000))
     comes, moves = ((0,), ()), ((0,), (1,))
-    several = partial(_cover, times=5)
+    several, many = partial(_cover, times=5), "5 selections from a zCDP accountant"
     for name, call, pair, relation, cost, runs, essential in (
         ("HistogramQuery", _counts, comes, "add-remove", one, (600, 4000), True),
         ("HistogramQuery, replace-one", _counts, moves, "replace-one", one, (1500, 4000), False),
         ("HistogramQuery, Gaussian", _counts, moves, "replace-one", zcdp, (600, 1500), False),
         ("CoverageQuery", _cover, comes, "add-remove", one, (600, 20_000), True),
-        (
-            "5 selections from a zCDP accountant",
-            several,
-            comes,
-            "add-remove",
-            zcdp,
-            (1500, 4000),
-            False,
-        ),
+        (many, several, comes, "add-remove", zcdp, (1500, 4000), False),
     ):
         yield Check.of(f"{name}, black box", essential, _check, call, pair, relation, cost, runs)
 

@@ -245,11 +245,7 @@ def _refusals() -> Iterator[Shown]:
             try:
                 call()
             except (MetricDPError, TypeError) as error:
-                text = _without_source(error_text(error))
+                # without quoted source, as lines of this file contain the canaries
+                text = re.sub(r'(?m)^  File ".*\n(?:    .*\n)*', "", error_text(error))
         yield f"refusal {i}", text
         yield from seen.items()
-
-
-def _without_source(text: str) -> str:
-    """A traceback without quoted source, as lines of this file contain the canaries."""
-    return re.sub(r'(?m)^  File ".*\n(?:    .*\n)*', "", text)

@@ -5,27 +5,25 @@ from __future__ import annotations
 import warnings
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import metricdp as mdp
 from metricdp import errors
+from metricdp.arguments import Floats
 from metricdp.cli.parsing import OF_GRAPHS, UsageError, as_option, given
 from metricdp.cli.streams import note
 from metricdp.errors import GraphFileError, InputError
+from metricdp.metrics import GraphMetric, Metric
 from metricdp.metrics.graph import read_graph
+from metricdp.privacy import PrivateDemand
 from metricdp.privacy.evaluation import exact_counts
 from metricdp.progress import doing
 from metricdp.records.engines.embedded import check_lasting
 from metricdp.records.engines.geographic import is_geographic
 from metricdp.universe.crs import WGS84
 from metricdp.universe.crs_kinds import described
-
-if TYPE_CHECKING:
-    from metricdp.arguments import Floats
-    from metricdp.metrics import GraphMetric, Metric
-    from metricdp.privacy import PrivateDemand
 
 DATASET = "dataset:"
 """Prefix of the name of a data set, in place of a graph's path."""

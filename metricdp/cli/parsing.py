@@ -31,11 +31,8 @@ _SYNONYMS = {
     "--user": ("--max-contributions",),
     "--users": ("--user", "--max-contributions"),
     "--column": ("--demand-column",),
-    "--lon": ("--x",),
-    "--lng": ("--x",),
-    "--longitude": ("--x",),
-    "--lat": ("--y",),
-    "--latitude": ("--y",),
+    **dict.fromkeys(("--lon", "--lng", "--longitude"), ("--x",)),
+    **dict.fromkeys(("--lat", "--latitude"), ("--y",)),
     "--budget": ("--epsilon-budget", "--epsilon"),
     "--input": ("--demand",),
     "--directory": ("--output",),
@@ -348,13 +345,8 @@ _ARGUMENTS, _OPTIONS = (
 )
 _NAME = r"(?<![\w/.'\"-])([a-z]+(?:_[a-z]+)+)(?![\w/.='\"-])"
 _CALLED = {"sites": "source", "clients": "target", "cost": "weight", "column": "demand-column"}
-_CALLED |= {
-    "limits": "bands",
-    "peers": "peer",
-    "journal": "ledger",
-    "costs": "opening-costs",
-    "capacities": "capacity",
-}
+_CALLED |= {"costs": "opening-costs", "capacities": "capacity"}
+_CALLED |= {"limits": "bands", "peers": "peer", "journal": "ledger"}
 """Options whose names differ from the library's arguments."""
 
 

@@ -27,8 +27,6 @@ Examples
 [1, 7]
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from metricdp.lazy import on_first_use

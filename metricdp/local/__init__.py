@@ -11,8 +11,6 @@ Sketches can be added. Devices need only `encoder`, `parameters`, `items`, `rand
 first use.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from metricdp.lazy import on_first_use

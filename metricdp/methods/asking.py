@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from metricdp.accounting import Cost, selection_epsilon, zcdp_epsilon
-from metricdp.accounting.caps import Capped
+from metricdp.accounting.binding import Capped
 from metricdp.accounting.cost import ZCDP, gaussian_scale, laplace_scale
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import WholeBox

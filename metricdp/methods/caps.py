@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from metricdp.accounting.caps import UserCaps
+from metricdp.accounting.binding import UserCaps
 from metricdp.arguments import count
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.protocols import Finite, Partition
@@ -18,7 +18,7 @@ AREAS = 64
 class Caps(UserCaps):
     """At most c records of each user in an area, in at most p areas.
 
-    **Privacy.** `metricdp.accounting.caps.UserCaps`.
+    **Privacy.** `metricdp.accounting.binding.UserCaps`.
 
     Parameters
     ----------

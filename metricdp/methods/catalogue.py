@@ -4,8 +4,6 @@ This module loads none of them, so that ``--help`` is fast; their classes are in
 `metricdp.methods.registry`.
 """
 
-from __future__ import annotations
-
 OF_FINITE_UNIVERSES = {
     "partition": "noisy counts of public parts",
     "uniform": "ignores the demand and costs nothing",

@@ -8,8 +8,8 @@ from typing import Any
 
 from metricdp.arguments import chosen
 from metricdp.errors import InputError
-from metricdp.methods.baselines.lloyd import Lloyd as Lloyd
-from metricdp.methods.baselines.lsh import LSHCoreset as LSHCoreset
+from metricdp.methods.baselines import Lloyd as Lloyd
+from metricdp.methods.baselines import LSHCoreset as LSHCoreset
 from metricdp.methods.box.coreset import Coreset as Coreset
 from metricdp.methods.box.default import RoundsMethod
 from metricdp.methods.box.halved import MOST_DIMENSIONS, Halved
@@ -25,18 +25,9 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import Kind
 
-_KINDS: tuple[type[Method], ...] = (
-    Partition,
-    Uniform,
-    DPHST,
-    LocalSearch,
-    MaxCoverage,
-    Quadtree,
-    Coreset,
-    Lloyd,
-    LSHCoreset,
-)
-BY_NAME = {kind.name: kind for kind in _KINDS}
+_IN_FINITE: tuple[type[Method], ...] = (Partition, Uniform, DPHST, LocalSearch, MaxCoverage)
+_IN_BOXES_ALONE: tuple[type[Method], ...] = (Quadtree, Coreset, Lloyd, LSHCoreset)
+BY_NAME = {kind.name: kind for kind in (*_IN_FINITE, *_IN_BOXES_ALONE)}
 """All methods, in the order of `metricdp.methods.catalogue`."""
 METHODS = tuple(BY_NAME)
 """Names for `method`; the first is the default."""

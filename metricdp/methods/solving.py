@@ -116,15 +116,8 @@ def solve(
             f"limit=900); got {shown(objective)}"
         )
     seed = coins(seed, rng)
-    asked: dict[str, Any] = {
-        "loads": loads,
-        "candidates": candidates,
-        "opened": opened,
-        "forbidden": forbidden,
-        "seed": seed,
-        "time_limit": time_limit,
-        "start": start,
-    }
+    asked: dict[str, Any] = {"candidates": candidates, "opened": opened, "forbidden": forbidden}
+    asked |= {"loads": loads, "seed": seed, "time_limit": time_limit, "start": start}
     if isinstance(universe, list | tuple):
         return _for_scenarios(universe, objective, weights, scenarios, asked)
     if scenarios is not None:

@@ -1,7 +1,5 @@
 """Public metrics, and bases for metrics of one's own. Each is loaded on first use."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from metricdp.lazy import on_first_use

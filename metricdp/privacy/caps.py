@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricdp.accounting.caps import Capped
+from metricdp.accounting.binding import Capped
 from metricdp.privacy.queries import HistogramQuery, LevelsQuery, Query
 from metricdp.releases import Neighboring
 

@@ -10,8 +10,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.accounting.binding import Protection
-from metricdp.accounting.caps import Capped, UserCaps
+from metricdp.accounting.binding import Capped, Protection, UserCaps
 from metricdp.arguments import CRS, shown
 from metricdp.errors import InputError
 from metricdp.privacy import _vault
@@ -69,7 +68,7 @@ class PrivateDemand(Unique):
         With `user`, instead of `max_contributions`, in a finite universe: at most c records of a
         user are kept in a part of a public partition, in at most p parts. Then m = pc, and with a
         delta the default method's noise is set by the L2 sensitivity c·√p
-        (`metricdp.accounting.caps`).
+        (`metricdp.accounting.binding`).
 
     Examples
     --------

@@ -6,17 +6,9 @@ import numpy as np
 
 from metricdp.arguments import Ints
 
-PALETTE: tuple[str, ...] = (
-    "#5056db",
-    "#f7b320",
-    "#853905",
-    "#03dec7",
-    "#ba6960",
-    "#9792de",
-    "#b71163",
-)
-PALETTE += ("#7420a4", "#c49575", "#697cfe", "#6d5a95", "#ccabff", "#eb8c02", "#95d186")
-PALETTE += ("#7f72c7", "#de6300", "#4eb8ae", "#965901", "#a07898", "#106150")
+PALETTE: tuple[str, ...] = ("#5056db", "#f7b320", "#853905", "#03dec7", "#ba6960", "#9792de")
+PALETTE += ("#b71163", "#7420a4", "#c49575", "#697cfe", "#6d5a95", "#ccabff", "#eb8c02")
+PALETTE += ("#95d186", "#7f72c7", "#de6300", "#4eb8ae", "#965901", "#a07898", "#106150")
 """Twenty colors that are distinguishable in every kind of color vision: of any two, the OKLab
 distance is at least 0.08 with all cones and without any kind of them (Machado, Oliveira &
 Fernandes, IEEE TVCG 15(6), 2009), of the first six at least 0.15. Found by simulated annealing from

@@ -347,18 +347,14 @@ class Plan:
             {"epsilon": float(e), "epsilon_exact": str(e), **self._row(i)}
             for i, e in enumerate(self.epsilons)
         ]
+        goal = {} if self.target is None else {"cost": self.target, **self.needed._asdict()}
         return {
             **{name: getattr(self, name) for name in asked},
-            **self._targeted(),
+            **({"target": goal} if goal else {}),
             "basis": "simulation on made-up demand",
             "levels": levels,
             "without_data": self._row(None),
         }
-
-    def _targeted(self) -> dict[str, Any]:
-        if self.target is None:
-            return {}
-        return {"target": {"cost": self.target, **self.needed._asdict()}}
 
     def _row(self, i: int | None) -> dict[str, Any]:
         by = {} if self.areas is None or i is None else {"by_area": self.areas.excess(i)}

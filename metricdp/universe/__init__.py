@@ -4,8 +4,6 @@ ids.
 Names are loaded on first use.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from metricdp.lazy import on_first_use

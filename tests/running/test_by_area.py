@@ -10,7 +10,7 @@ from metricdp.partitions.areas import ELSEWHERE, Areas
 from metricdp.partitions.labeling import AreaDistances
 from metricdp.partitions.service import BITS, Service
 from metricdp.privacy.queries import TotalsQuery
-from metricdp.running.by_area import ByArea
+from metricdp.running.evaluation import ByArea
 from metricdp.solvers.estimate import intervals
 from metricdp.solvers.estimate.intervals import Interval, Noisy
 from tests import refuses

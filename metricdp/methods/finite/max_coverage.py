@@ -9,13 +9,15 @@ Nguyen, AAAI 2021).
 4. *Refine*: cut the public hierarchy into M parts, finer where step 3 found more records a point.
 5. Release the histogram of the parts with the rest of epsilon, estimate, and solve for any k.
 
-In a box of more than two dimensions it is the paper's Section 5: private candidates
-(`metricdp.methods.box.private_candidates`) for half of epsilon and delta, a cover by balls around
-them, and counts of the selected ones' cells.
+In a box of more than two dimensions it is the paper's Section 5: private candidates for half of
+epsilon and delta (`private_candidates`, by locality-sensitive hashing, after Kaplan & Stemmer,
+NeurIPS 2018), a cover by balls around them, and counts of the selected ones' cells.
 
 **Privacy.** Steps 1, 2, 3 and 5 are the only reads. Step 2 is the greedy loop of
 `metricdp.accounting.covering`, (epsilon/10, delta)-DP (proof P10); the others are counts with
-Laplace noise. Sequential composition.
+Laplace noise. Sequential composition. For candidates, every record is in one bucket of each public
+random hash: counts (`LevelsQuery`) and sums (`SumsQuery`) are the only reads, paid from one budget,
+of rho or of epsilon.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ from metricdp.methods.asking import (
     Terms,
     Within,
     count_records,
+    deviation,
 )
-from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import Release, Search, on_weights
 from metricdp.methods.finite.partition import Refinement
 from metricdp.methods.finite.rounds import number_of_parts
@@ -55,13 +57,46 @@ from metricdp.metrics.listing import listed_balls
 from metricdp.metrics.set_systems import Balls
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.buckets import BUCKETS, HashBuckets
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.partitions.finite.ward import hierarchy
-from metricdp.privacy.queries import HistogramQuery
+from metricdp.privacy.queries import HistogramQuery, LevelsQuery, SumsQuery
 from metricdp.privacy.scores import CoverQuery
 from metricdp.protocols import SetSystem
 from metricdp.releases import Receipt
 from metricdp.solvers.lloyd import converged
+
+HASHES = 3
+"""Hashes: one for each radius."""
+LARGEST = 8.0
+"""The first radius is the diameter divided by this; each next one is half as large."""
+COUNTS_SHARE = Fraction(1, 4)
+THRESHOLD = 4.0
+"""A bucket gives a candidate if its noisy count exceeds so many standard deviations of noise, …"""
+NOISE_RADIUS = 1.0
+"""… and if the noise of its mean is below this multiple of the hash's radius."""
+
+
+def private_candidates(
+    terms: Terms, space: EuclideanSpace, seed: int
+) -> Generator[Any, Any, tuple[Floats, list[float]]]:
+    """Release candidate centers (m, d) for the whole budget; also the hashes' radii."""
+    radii = [space.diameter_bound() / (LARGEST * 2**i) for i in range(HASHES)]
+    hashes = [HistogramQuery(HashBuckets(space, radius, seed)) for radius in radii]
+    counts = yield Ask(LevelsQuery(tuple(hashes)), COUNTS_SHARE)
+    noise = deviation(counts)
+    found = []
+    middle = (space.lower + space.upper) / 2
+    for i, query in enumerate(hashes):
+        count = counts.values[i * BUCKETS : (i + 1) * BUCKETS].astype(float)
+        sums = SumsQuery(query)
+        total = yield Ask(sums, (1 - COUNTS_SHARE) / HASHES)
+        scale = total.receipt.mechanisms[0].scale * sums.steps[0] * np.sqrt(space.dimension)
+        good = count > np.maximum(THRESHOLD * noise, scale / (NOISE_RADIUS * radii[i]))
+        means = total.values.reshape(-1, space.dimension)[good] * sums.steps[0] / count[good, None]
+        found.append(space.clip(middle + means))
+    return np.concatenate(found), radii
+
 
 SCALES = (256, 64, 16)
 """Radii: at each, balls around so many landmarks contain half of the universe."""

@@ -203,7 +203,8 @@ class Facts:
     def ledger(self) -> str:
         """The state of the ledger after this call."""
         if self.devices:
-            spent = f"epsilon = {exactly(self.spent_by_device())} once, in its one message"
+            local = (self.made.get("options") or {}).get("epsilon", {}).get("value", "0")
+            spent = f"epsilon = {exactly(Fraction(local))} once, in its one message"
             return f"None: every device spends {spent}, whatever the server does."
         facts = self.made.get("ledger")
         if self.model == "Federated":
@@ -232,10 +233,6 @@ class Facts:
         price = (self.evaluation.get("receipt") or {}).get("epsilon_exact")
         paid = f" It was paid for with epsilon {show_number(price)} of its own."
         return f"Private evaluation, 95 % intervals: {'; '.join(each)}.{paid if price else ''}"
-
-    def spent_by_device(self) -> Fraction:
-        """Local epsilon of one message."""
-        return Fraction((self.made.get("options") or {}).get("epsilon", {}).get("value", "0"))
 
 
 def is_evaluation(facts: Any) -> bool:

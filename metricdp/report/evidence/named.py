@@ -17,17 +17,8 @@ from metricdp.report.words import show_number, sureness
 
 _NAME = re.compile(r"\{(\??)(\w+)\}")
 _OPTIONAL = ("sector", "units")
-_ASKED = (
-    "adjacency",
-    "audited",
-    "composition",
-    "domain",
-    "figures",
-    "ledger",
-    "price",
-    "protected",
-    "unprotected",
-)
+_ASKED: tuple[str, ...] = ("adjacency", "audited", "composition", "domain", "figures")
+_ASKED += ("ledger", "price", "protected", "unprotected")
 """Facts that are methods of `Facts`."""
 _PRODUCTS = {"evaluate": "95 % intervals of how well public centers serve the records"}
 

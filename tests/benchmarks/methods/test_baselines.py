@@ -7,8 +7,8 @@ import metricdp as mdp
 from benchmarks.methods import balcan, k_variates
 from metricdp.privacy import PrivateDemand
 from metricdp.running.runner import Run
-from tests.methods.baselines.test_baselines import exactly  # noqa: F401
 from tests.methods.spending import BOX, blobs
+from tests.methods.test_baselines import exactly  # noqa: F401
 
 
 def test_variates_are_drawn_by_weight_and_distance():

@@ -11,7 +11,7 @@ from benchmarks.methods import printed_coverage
 from metricdp.accounting import Cost
 from metricdp.accounting.covering import exponent
 from metricdp.methods import MaxCoverage
-from metricdp.methods.box import private_candidates as candidates
+from metricdp.methods.finite import max_coverage as candidates
 from tests import cases
 
 PRINTED = printed_coverage.PrintedCoverage()

@@ -9,8 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.audit.worlds import finest
-from metricdp.methods.box.private_candidates import private_candidates
-from metricdp.methods.finite.max_coverage import MaxCoverage
+from metricdp.methods.finite.max_coverage import MaxCoverage, private_candidates
 from metricdp.partitions.box.buckets import HashBuckets
 from metricdp.privacy import HistogramQuery, PrivateDemand, SumsQuery, measure
 from metricdp.running.runner import Run

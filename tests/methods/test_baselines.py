@@ -10,9 +10,9 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.audit.worlds import Labels, UnitCells, demands, neighbors
+from metricdp.methods import baselines
 from metricdp.methods.asking import Terms
-from metricdp.methods.baselines import lsh
-from metricdp.methods.baselines.lloyd import count_share
+from metricdp.methods.baselines import count_share
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
@@ -137,9 +137,9 @@ def test_lsh_without_noise_is_the_means_of_the_nodes(exactly):
     release = mdp.k_means(BOX, demand, 3, epsilon=1, method="lsh", seed=1).release
     part = release.partition.encode(points)
     counts = np.bincount(part, minlength=release.partition.n_parts)
-    share = lsh.LEVELS_SHARE * (1 - lsh.COUNTS_SHARE)
+    share = baselines.LEVELS_SHARE * (1 - baselines.COUNTS_SHARE)
     noise = Terms(Cost.of(1), "add-remove").deviation_of_sums(BOX, share)
-    kept = np.flatnonzero(counts >= min(lsh.LOW_NOISE * np.sqrt(2) * noise, 4000 / 6))
+    kept = np.flatnonzero(counts >= min(baselines.LOW_NOISE * np.sqrt(2) * noise, 4000 / 6))
     assert len(kept) > 1 and release.weights.tolist() == counts[kept].tolist()
     expected = pytest.approx(np.array([points[part == j].mean(axis=0) for j in kept]), abs=0.01)
     assert release.universe.points == expected

@@ -1,1 +1,0 @@
-"""Published methods of private clustering in a box, with exact integer noise: for comparison."""
