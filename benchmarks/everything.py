@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import PAPERS, SUITES
 from benchmarks.frame.pages import facts, html_page, markdown_page
-from metricdp.bench.p_median import LIBRARIES
-from metricdp.bench.report import Column, Report
+from metricdp.bench.p_median import LIBRARIES, Column, Report
 from metricdp.cli import run_command
 from metricdp.cli.declared import declare_actions
 from metricdp.errors import InputError, MetricDPError

@@ -28,7 +28,7 @@ from benchmarks.methods.balcan import Balcan
 from benchmarks.methods.k_variates import KVariates, seeded
 from benchmarks.methods.printed_quadtree import PrintedQuadtree
 from benchmarks.sets.point_sets import POINT_SETS, chosen_sets
-from metricdp.bench.report import Report, gathered
+from metricdp.bench.p_median import Report, gathered
 from metricdp.methods.question import NET_POINTS
 
 SETS = ("skin", "shuttle", "s1", "digits", "covertype", "higgs")

@@ -39,7 +39,7 @@ from benchmarks.methods.printed_hst import PrintedHST
 from benchmarks.methods.tree_hst import TreeHST
 from benchmarks.sets import graphs
 from benchmarks.sets.graphs import Classified
-from metricdp.bench.report import Column, Report, aligned, gathered
+from metricdp.bench.p_median import Column, Report, aligned, gathered
 from metricdp.errors import InputError
 from metricdp.methods.asking import Terms
 from metricdp.methods.finite.hst import DPHST, splitting_levels

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.frame.exhibits import Curves, Exhibit, Rows, Scale, add_options, measure_exhibits
-from metricdp.bench.report import Column, Report
+from metricdp.bench.p_median import Column, Report
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.frame.exhibits import Curves, Exhibit, Rows, Scale, add_options, measure_exhibits
-from metricdp.bench.report import Column, Report
+from metricdp.bench.p_median import Column, Report
 
 if TYPE_CHECKING:
     import numpy as np

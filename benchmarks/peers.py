@@ -19,7 +19,7 @@ from benchmarks.frame import options
 from benchmarks.frame.tables import RatioReport, gathered_rows, timed
 from benchmarks.paper1 import World
 from benchmarks.sets.point_sets import POINT_SETS, chosen_sets
-from metricdp.bench.report import Report, gathered
+from metricdp.bench.p_median import Report, gathered
 from metricdp.errors import InputError, MissingExtraError
 
 SETS = ("gm", "gw", "digits")

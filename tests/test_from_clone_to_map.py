@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from metricdp.universe.crs_kinds import described
+from metricdp.universe.crs import described
 
 world = pytest.importorskip("tests.geo_world")
 

@@ -15,7 +15,7 @@ from tests import cases
 grimp = pytest.importorskip("grimp")
 
 FACTORIES = (
-    ("metricdp.metrics.base", "metricdp.metrics.costed", "with_costs returns a subclass"),
+    ("metricdp.metrics.base", "metricdp.metrics.cost_table", "with_costs returns a subclass"),
     ("metricdp.metrics.graph", "metricdp.metrics.directed", "GraphMetric(directed=True) is one"),
 )
 """Imports within a function of a class's own subclass: seen, and no others."""

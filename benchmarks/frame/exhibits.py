@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.frame import options
 from benchmarks.frame.figures import figure, saved
-from metricdp.bench.report import Column, Report, aligned, gathered
+from metricdp.bench.p_median import Column, Report, aligned, gathered
 
 Rows = list[dict[str, Any]]
 WIDTH = 100

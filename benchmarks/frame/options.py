@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.frame.figures import checked_folder
-from metricdp.bench.report import Report
+from metricdp.bench.p_median import Report
 from metricdp.errors import InputError
 
 OPTIONS: dict[str, tuple[Sequence[str], dict[str, Any]]] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from metricdp.bench.report import Column, Report, aligned
+from metricdp.bench.p_median import Column, Report, aligned
 
 ITERATIONS = "iterations"
 COSTS = ("initial", "final", "average", "best")

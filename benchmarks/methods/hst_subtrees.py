@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.partitions.finite.hst import HST
-from metricdp.solvers.part_median import part_median
+from metricdp.solvers.row_search import part_median
 
 _SEARCHES = 16
 """Rows of distances spent on each public representative."""

@@ -23,8 +23,7 @@ from metricdp.methods.asking import Account, Ask, Steps, Terms, level_shares
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition
 from metricdp.methods.question import Question
-from metricdp.partitions.finite.hst import HST
-from metricdp.partitions.finite.hst_levels import tree_for
+from metricdp.partitions.finite.hst import HST, tree_for
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Receipt
 

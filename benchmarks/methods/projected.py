@@ -28,7 +28,7 @@ import numpy as np
 from metricdp.accounting import Cost
 from metricdp.arguments import Floats, count, shown
 from metricdp.errors import InputError
-from metricdp.kernels.projections import projected
+from metricdp.kernels.points import projected
 from metricdp.methods.asking import Account, Ask, Image, Steps, Terms, Within, level_shares
 from metricdp.methods.box.descent import MOST_STEPS, distinct_in, least_of_steps, lloyd_step
 from metricdp.methods.method import Composition, Method, answer_of

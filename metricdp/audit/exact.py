@@ -33,7 +33,7 @@ from metricdp.audit.public import caches, state
 from metricdp.audit.recording import Recording, recorded, scripts
 from metricdp.audit.report import Finding
 from metricdp.audit.worlds import Demand, World, coins, neighboring_pairs, small_nets
-from metricdp.kernels.digests import hashes
+from metricdp.kernels.mixing import hashes
 from metricdp.privacy import PrivateDemand
 from metricdp.records.engines import bounding
 from metricdp.releases import Neighboring

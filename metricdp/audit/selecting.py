@@ -38,8 +38,8 @@ from metricdp.audit.worlds import (
 )
 from metricdp.errors import BudgetError
 from metricdp.metrics import PrecomputedMetric
-from metricdp.metrics.ground import GroundSet
 from metricdp.metrics.set_systems import Balls, ListedSets
+from metricdp.metrics.vectors import GroundSet
 from metricdp.privacy import (
     CentersQuery,
     CostQuery,

@@ -22,8 +22,7 @@ from metricdp.privacy.evaluation import exact_counts
 from metricdp.progress import doing
 from metricdp.records.engines.embedded import check_lasting
 from metricdp.records.engines.geographic import is_geographic
-from metricdp.universe.crs import WGS84
-from metricdp.universe.crs_kinds import described
+from metricdp.universe.crs import WGS84, described
 
 DATASET = "dataset:"
 """Prefix of the name of a data set, in place of a graph's path."""

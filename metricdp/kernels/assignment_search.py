@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.kernels.coins import uniform
 from metricdp.kernels.copying import copy_into
+from metricdp.kernels.mixing import uniform
 
 _MOST_REPAIRS = 8
 _DEARER, _CHEAPER = 1.2, 0.9
@@ -23,11 +23,14 @@ _DEARER, _CHEAPER = 1.2, 0.9
 
 
 class Sites(NamedTuple):
-    """A row is a place in one size. `capacity`, `min_load`, `opening_cost` (m,); `place`, `size`
+    """A row is a place in one size. `costs` (n, m), C order: of serving each client from each row;
+    `loads` (n,): of the clients; `capacity`, `min_load`, `opening_cost` (m,); `place`, `size`
     (m,): of each row; at most one row of a place is open, and `max_open` (n_sizes,) rows of each
     size.
     """
 
+    costs: NDArray
+    loads: NDArray
     capacity: NDArray
     min_load: NDArray
     opening_cost: NDArray
@@ -42,9 +45,9 @@ class Assignment(NamedTuple):
     `rows` (k,): open, one in each slot; `slot` (n_places,): of each place, -1 if it is closed;
     `opened` (n_sizes,): open rows of each size; `site` (n,): slot of each client; `used` (k,): load
     of each slot; `first` (k,), `after`, `before` (n,): linked lists of the slots' clients;
-    `changed` (k,), `seen` (n,): times of the last change of a slot and of the last look at a
-    client; `clock` (1,): the time; `nearest` (n, 2): cheapest slots, -1 for none; `two_costs` (n,
-    2): their costs.
+    `changed`, `centered` (k,), `seen` (n,): times of the last change of a slot, of its last move,
+    and of the last look at a client; `clock` (1,): the time; `nearest` (n, 2): cheapest slots, -1
+    for none; `two_costs` (n, 2): their costs.
     """
 
     rows: NDArray
@@ -56,6 +59,7 @@ class Assignment(NamedTuple):
     after: NDArray
     before: NDArray
     changed: NDArray
+    centered: NDArray
     seen: NDArray
     clock: NDArray
     nearest: NDArray
@@ -63,9 +67,7 @@ class Assignment(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def assignment(
-    costs: NDArray, sites: Sites, rows: NDArray, site: NDArray, loads: NDArray
-) -> Assignment:
+def assignment(sites: Sites, rows: NDArray, site: NDArray) -> Assignment:
     """The state in which `site` says who is served where."""
     k, n = len(rows), len(site)
     made = Assignment(
@@ -78,6 +80,7 @@ def assignment(
         np.full(n, -1),
         np.full(n, -1),
         np.ones(k, np.int64),
+        np.zeros(k, np.int64),
         np.zeros(n, np.int64),
         np.ones(1, np.int64),
         np.full((n, 2), -1),
@@ -87,8 +90,8 @@ def assignment(
         made.slot[sites.place[rows[s]]] = s
         made.opened[sites.size[rows[s]]] += 1
     for j in range(n):
-        _join(made, loads, j, site[j])
-        _two_nearest(costs, made, j)
+        _join(made, sites.loads, j, site[j])
+        _two_nearest(sites.costs, made, j)
     return made
 
 
@@ -141,18 +144,12 @@ def _violation(sites: Sites, row: int, used: float) -> float:
 
 @njit(cache=True, nogil=True, inline="always")
 def _reassign(
-    costs: NDArray,
-    loads: NDArray,
-    sites: Sites,
-    state: Assignment,
-    penalty: float,
-    min_gain: float,
-    chains: bool,
-    j: int,
+    sites: Sites, state: Assignment, penalty: float, min_gain: float, chains: bool, j: int
 ) -> bool:
     """Make the best move of client j to another slot, with `chains` also in place of another
     client, who goes wherever that is cheapest. Returns whether there was one.
     """
+    costs, loads = sites.costs, sites.loads
     rows, used, s, load = state.rows, state.used, state.site[j], loads[j]
     here, seen = costs[j, rows[s]], state.seen[j]
     left = used[s] - load
@@ -214,13 +211,7 @@ def _size_allowed(sites: Sites, state: Assignment, s: int, row: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _recenter(
-    costs: NDArray,
-    sites: Sites,
-    state: Assignment,
-    penalty: float,
-    min_gain: float,
-    s: int,
-    in_place: bool,
+    sites: Sites, state: Assignment, penalty: float, min_gain: float, s: int, in_place: bool
 ) -> bool:
     """Move a slot to the row that serves its clients best; `in_place`: only to other sizes."""
     used = state.used[s]
@@ -230,7 +221,7 @@ def _recenter(
     )
     i = state.first[s]
     while i >= 0:
-        total += costs[i]
+        total += sites.costs[i]
         i = state.after[i]
     found: Any = np.int64(-1)
     best = total[state.rows[s]] - min_gain
@@ -243,12 +234,12 @@ def _recenter(
         ):
             best, found = total[r], r
     if found >= 0:
-        _relocate(costs, sites, state, s, found)
+        _relocate(sites, state, s, found)
     return found >= 0
 
 
 @njit(cache=True, nogil=True)
-def _relocate(costs: NDArray, sites: Sites, state: Assignment, s: int, row: int) -> None:
+def _relocate(sites: Sites, state: Assignment, s: int, row: int) -> None:
     state.slot[sites.place[state.rows[s]]] = -1
     state.opened[sites.size[state.rows[s]]] -= 1
     state.slot[sites.place[row]] = s
@@ -258,9 +249,9 @@ def _relocate(costs: NDArray, sites: Sites, state: Assignment, s: int, row: int)
     state.changed[s] = state.clock[0]
     near, two_costs = state.nearest, state.two_costs
     for j in range(len(near)):
-        cost = costs[j, row]
+        cost = sites.costs[j, row]
         if near[j, 0] == s or near[j, 1] == s:
-            _two_nearest(costs, state, j)
+            _two_nearest(sites.costs, state, j)
         elif cost < two_costs[j, 0]:
             near[j, 1], two_costs[j, 1] = near[j, 0], two_costs[j, 0]
             near[j, 0], two_costs[j, 0] = s, cost
@@ -270,44 +261,32 @@ def _relocate(costs: NDArray, sites: Sites, state: Assignment, s: int, row: int)
 
 @njit(cache=True, nogil=True)
 def _descend(
-    costs: NDArray,
-    loads: NDArray,
-    sites: Sites,
-    state: Assignment,
-    fixed: int,
-    penalty: float,
-    min_gain: float,
-    chains: bool,
-    centered: NDArray,
+    sites: Sites, state: Assignment, fixed: int, penalty: float, min_gain: float, chains: bool
 ) -> None:
     """Move clients and sites while that helps; the first `fixed` slots keep their places."""
-    n, quiet, j = len(loads), 0, 0
+    n, quiet, j = len(sites.loads), 0, 0
     min_gain += 1e-13 * penalty * state.used.sum()  # rounding
     begin = 0 if len(sites.max_open) > 1 else fixed
     while True:
         while quiet < n:
-            quiet = (
-                0
-                if _reassign(costs, loads, sites, state, penalty, min_gain, chains, j)
-                else quiet + 1
-            )
+            quiet = 0 if _reassign(sites, state, penalty, min_gain, chains, j) else quiet + 1
             j = j + 1 if j + 1 < n else 0
         better = False
         for s in range(begin, len(state.rows)):
-            if state.changed[s] > centered[s]:
-                better |= _recenter(costs, sites, state, penalty, min_gain, s, s < fixed)
-                centered[s] = state.clock[0]
+            if state.changed[s] > state.centered[s]:
+                better |= _recenter(sites, state, penalty, min_gain, s, s < fixed)
+                state.centered[s] = state.clock[0]
         if not better:
             break
         quiet = 0
 
 
 @njit(cache=True, nogil=True)
-def _cost_and_violation(costs: NDArray, sites: Sites, state: Assignment) -> tuple[float, float]:
+def _cost_and_violation(sites: Sites, state: Assignment) -> tuple[float, float]:
     """Cost without penalties, and the sum of `_violation`."""
     cost, over = 0.0, 0.0
     for j in range(len(state.site)):
-        cost += costs[j, state.rows[state.site[j]]]
+        cost += sites.costs[j, state.rows[state.site[j]]]
     for s in range(len(state.rows)):
         cost += sites.opening_cost[state.rows[s]]
         over += _violation(sites, state.rows[s], state.used[s])
@@ -330,37 +309,29 @@ def _copy(source: Assignment, target: Assignment) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _perturb(
-    costs: NDArray,
-    sites: Sites,
-    state: Assignment,
-    loads: NDArray,
-    fixed: int,
-    near: NDArray,
-    coins: NDArray,
-) -> None:
+def _perturb(sites: Sites, state: Assignment, fixed: int, near: NDArray, coins: NDArray) -> None:
     """Close a site, often that of a random client, and open one near the client; or change a size,
     or exchange two.
     """
     k = len(state.rows)
-    j = int(uniform(coins) * len(loads))
+    j = int(uniform(coins) * len(sites.loads))
     row = near[j, int(uniform(coins) * near.shape[1])]
     s = state.site[j]
     if s < fixed or uniform(coins) < 0.5:
         s = fixed + int(uniform(coins) * (k - fixed))
     t = int(uniform(coins) * k) if len(sites.max_open) > 1 else k
     if t < k and uniform(coins) < 0.5:
-        _exchange(costs, sites, state, min(s, k - 1), t)
+        _exchange(sites, state, min(s, k - 1), t)
     elif state.slot[sites.place[row]] >= 0:
         t = state.slot[sites.place[row]]
         if state.rows[t] != row and _size_allowed(sites, state, t, row):
-            _relocate(costs, sites, state, t, row)
+            _relocate(sites, state, t, row)
         else:
-            _move(state, loads, j, t)
+            _move(state, sites.loads, j, t)
     elif s < k:
         if not _size_allowed(sites, state, s, row):
             row = _of_size(sites, row, sites.size[state.rows[s]])
-        _relocate(costs, sites, state, s, row)
+        _relocate(sites, state, s, row)
 
 
 @njit(cache=True, nogil=True)
@@ -373,18 +344,16 @@ def _of_size(sites: Sites, row: int, size: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _exchange(costs: NDArray, sites: Sites, state: Assignment, s: int, t: int) -> None:
+def _exchange(sites: Sites, state: Assignment, s: int, t: int) -> None:
     a, b = state.rows[s], state.rows[t]
     into, onto = _of_size(sites, a, sites.size[b]), _of_size(sites, b, sites.size[a])
     if into != a and onto != b:
-        _relocate(costs, sites, state, s, into)
-        _relocate(costs, sites, state, t, onto)
+        _relocate(sites, state, s, into)
+        _relocate(sites, state, t, onto)
 
 
 @njit(cache=True, nogil=True)
 def local_search(
-    costs: NDArray,
-    loads: NDArray,
     sites: Sites,
     rows: NDArray,
     site: NDArray,
@@ -410,18 +379,17 @@ def local_search(
     Fills `best_rows`, `best_site` with the cheapest feasible assignment if it costs less than
     `best_cost`. Returns its cost.
     """
-    min_gain = 1e-11 * max(costs.max(), 1e-300)
-    state = assignment(costs, sites, rows, site, loads)
-    current = assignment(costs, sites, rows, site, loads)
-    centered = np.zeros(len(rows), np.int64)
+    min_gain = 1e-11 * max(sites.costs.max(), 1e-300)
+    state = assignment(sites, rows, site)
+    current = assignment(sites, rows, site)
     cost, over = np.inf, 0.0
     for step in range(rounds + 1):
         if step > 0:
-            state.seen[:] = centered[:] = state.clock[0]
-            _perturb(costs, sites, state, loads, fixed, near, coins)
+            state.seen[:] = state.centered[:] = state.clock[0]
+            _perturb(sites, state, fixed, near, coins)
         penalty = penalties[0]
-        _descend(costs, loads, sites, state, fixed, penalty, min_gain, chains, centered)
-        new, violation = _cost_and_violation(costs, sites, state)
+        _descend(sites, state, fixed, penalty, min_gain, chains)
+        new, violation = _cost_and_violation(sites, state)
         penalty_after = penalties[0] * (_DEARER if violation > 0.0 else _CHEAPER)
         penalties[0] = min(max(penalty_after, penalties[1]), penalties[2])
         # Infeasible but cheap enough: raise the penalty until it is feasible.
@@ -429,10 +397,10 @@ def local_search(
         while violation > 0.0 and repairs < _MOST_REPAIRS and new < best_cost - min_gain:
             repairs += 1
             penalty *= 4.0
-            centered[:] = state.clock[0]
+            state.centered[:] = state.clock[0]
             state.seen[:] = 0
-            _descend(costs, loads, sites, state, fixed, penalty, min_gain, chains, centered)
-            new, violation = _cost_and_violation(costs, sites, state)
+            _descend(sites, state, fixed, penalty, min_gain, chains)
+            new, violation = _cost_and_violation(sites, state)
         if violation <= 0.0 and new < best_cost - min_gain:
             best_cost = new
             copy_into(best_rows, state.rows)

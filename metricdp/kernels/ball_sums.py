@@ -7,7 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from metricdp.kernels.copying import copy_into
-from metricdp.kernels.reach import bounded_search
+from metricdp.kernels.shortest_paths import bounded_search
 
 LANES = 64
 """Sources that are searched together: a row of their distances fills a few vector registers."""

@@ -9,8 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metricdp.kernels.coins import uniform
 from metricdp.kernels.copying import copy_into
+from metricdp.kernels.mixing import uniform
 
 NOBODY = -1
 _KICK_COST = 150

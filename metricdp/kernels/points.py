@@ -1,4 +1,6 @@
-"""Nearest centers and clipped sums in R^d, record by record."""
+"""Nearest centers, linear maps, clipping to a box and clipped sums in R^d: record by record, in
+fixed order.
+"""
 
 from __future__ import annotations
 
@@ -166,3 +168,52 @@ def relative_sums(
             for x in range(d):
                 sums[part, x] += whole[x]
     return sums
+
+
+@njit(cache=True, nogil=True)
+def projected(
+    points: NDArray[np.float64], origin: NDArray[np.float64], rows: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """``rows @ (x - origin)`` (n, m) in a fixed order: the same bits beside any points."""
+    n, d = points.shape
+    m = len(rows)
+    columns = np.ascontiguousarray(rows.T)
+    found = np.zeros((n, m), np.float64)
+    for i in range(n):
+        for x in range(d):
+            away = points[i, x] - origin[x]
+            column = columns[x]
+            for j in range(m):
+                found[i, j] += away * column[j]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def squares_from(
+    points: NDArray[np.float64], label: NDArray[np.int64], centers: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Squared distance of every point to the center of its label, shape (n,). O(n · d)."""
+    found = np.empty(len(points), np.float64)
+    for i in range(len(points)):
+        total = 0.0
+        for x in range(points.shape[1]):
+            away = points[i, x] - centers[label[i], x]
+            total += away * away
+        found[i] = total
+    return found
+
+
+@njit(cache=True, nogil=True)
+def clipped(
+    points: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], bool]:
+    """The nearest point of the box to each point (n, d), and whether all are finite."""
+    n, d = points.shape
+    inside = np.empty((n, d), np.float64)
+    finite = True
+    for i in range(n):
+        for x in range(d):
+            here = points[i, x]
+            finite &= abs(here) < np.inf
+            inside[i, x] = min(max(here, lower[x]), upper[x])
+    return inside, finite

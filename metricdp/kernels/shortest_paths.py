@@ -1,4 +1,6 @@
-"""Dijkstra's algorithm from one, many, and pruned sources on a CSR graph with int64 lengths."""
+"""Dijkstra's algorithm from one, many, and pruned sources on a CSR graph with int64 lengths, on a
+4-ary min-heap of two preallocated arrays: int64 keys and int64 payloads, lazily deleted.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,50 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.kernels.heap import FAR as FAR
-from metricdp.kernels.heap import heap_drop, heap_push
+FAR = np.int64(2**62)
+"""Distance of what was not reached: beyond any path, and safe from overflow."""
+
+
+@njit(cache=True, nogil=True)
+def heap_push(keys: NDArray, payload: NDArray, size: int, key: int, value: int) -> int:
+    """Insert (key, value) and return the new size; the arrays must have room."""
+    child = size
+    while child > 0:
+        parent = (child - 1) >> 2
+        if keys[parent] <= key:
+            break
+        keys[child] = keys[parent]
+        payload[child] = payload[parent]
+        child = parent
+    keys[child] = key
+    payload[child] = value
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def heap_pop(keys: NDArray, payload: NDArray, size: int) -> tuple[int, int, int]:
+    """Remove the smallest entry: its key and value, and the new size."""
+    size -= 1
+    least, first = keys[0], payload[0]
+    key, value = keys[size], payload[size]
+    hole = 0
+    while True:
+        child = 4 * hole + 1
+        if child >= size:
+            break
+        best = child
+        last = min(child + 4, size)
+        for other in range(child + 1, last):
+            if keys[other] < keys[best]:
+                best = other
+        if keys[best] >= key:
+            break
+        keys[hole] = keys[best]
+        payload[hole] = payload[best]
+        hole = best
+    keys[hole] = key
+    payload[hole] = value
+    return least, first, size
 
 
 class Workspace(NamedTuple):
@@ -49,9 +93,7 @@ def search(
     distance[source] = 0
     count = 0
     while size > 0 and count < most and remaining > 0:
-        d = keys[0]
-        u = payload[0]
-        size = heap_drop(keys, payload, size)
+        d, u, size = heap_pop(keys, payload, size)
         if d > distance[u]:
             continue
         touched[count] = u
@@ -98,19 +140,14 @@ def distance_rows(
 
 @njit(cache=True, nogil=True)
 def add_sources(
-    graph: tuple,
-    sources: NDArray,
-    first_label: int,
-    distance: NDArray,
-    label: NDArray,
-    keys: NDArray,
-    payload: NDArray,
+    graph: tuple, sources: NDArray, first_label: int, distance: NDArray, label: NDArray, heap: tuple
 ) -> int:
     """Add sources to a Voronoi diagram, labeled ``first_label + i``: vertices strictly closer to
-    one get its distance and label. Returns the number of vertices visited. `keys`, `payload` need
-    ``n_arcs + len(sources)`` entries.
+    one get its distance and label. Returns the number of vertices visited. `heap`: keys and
+    payload, of ``n_arcs + len(sources)`` entries each.
     """
     indptr, indices, lengths = graph
+    keys, payload = heap
     size = np.int64(0)
     for i in range(len(sources)):
         if distance[sources[i]] > 0:
@@ -119,9 +156,7 @@ def add_sources(
             size = heap_push(keys, payload, size, np.int64(0), sources[i])
     entered = 0
     while size > 0:
-        d = keys[0]
-        u = payload[0]
-        size = heap_drop(keys, payload, size)
+        d, u, size = heap_pop(keys, payload, size)
         if d > distance[u]:
             continue
         entered += 1
@@ -137,16 +172,10 @@ def add_sources(
 
 @njit(cache=True, nogil=True)
 def sample_by_distance(
-    graph: tuple,
-    weights: NDArray,
-    seed: int,
-    power: int,
-    distance: NDArray,
-    label: NDArray,
-    centers: NDArray,
-) -> None:
+    graph: tuple, weights: NDArray, seed: int, power: int, k: int
+) -> tuple[NDArray, NDArray, NDArray]:
     """k-median++ (power 1) or k-means++ (power 2) seeding by incremental pruned searches (Arthur &
-    Vassilvitskii, SODA 2007); fills `centers` (k,) and their Voronoi diagram.
+    Vassilvitskii, SODA 2007): k centers, and label and distance of every vertex.
 
     When all weight is at distance 0, the next center is another vertex. Draws come from cumulative
     sums that are recomputed as k grows by a quarter, with exact rejection. O(n log k) plus the
@@ -154,17 +183,15 @@ def sample_by_distance(
     """
     n = len(graph[0]) - 1
     np.random.seed(seed % 2**32)  # noqa: NPY002  the compiled generator, one a thread
-    keys = np.empty(len(graph[1]) + 1, np.int64)
-    payload = np.empty(len(graph[1]) + 1, np.int64)
-    chosen = np.zeros(n, np.bool_)
-    distance[:] = FAR
-    label[:] = -1
+    heap = np.empty(len(graph[1]) + 1, np.int64), np.empty(len(graph[1]) + 1, np.int64)
+    chosen, centers = np.zeros(n, np.bool_), np.empty(k, np.int64)
+    distance, label = np.full(n, FAR), np.full(n, -1)
     one = np.empty(1, np.int64)
     old_weight = np.empty(n, np.float64)
     sums = np.empty(n, np.float64)
     next_renewal = 0
     free = 0
-    for i in range(len(centers)):
+    for i in range(k):
         pick = -1
         rejected = 0
         while pick < 0:
@@ -199,8 +226,9 @@ def sample_by_distance(
         centers[i] = pick
         one[0] = pick
         if distance[pick] > 0:
-            add_sources(graph, one, i, distance, label, keys, payload)
+            add_sources(graph, one, i, distance, label, heap)
         label[pick] = i  # also where another center stands at distance 0
+    return centers, label, distance
 
 
 @njit(cache=True, nogil=True)
@@ -221,18 +249,12 @@ def returns(
 
 
 @njit(cache=True, nogil=True)
-def balls(
-    indptr: NDArray,
-    indices: NDArray,
-    centers: NDArray,
-    most: int,
-    uniforms: NDArray,
-    stamp: NDArray,
-    drawn: NDArray,
-) -> int:
-    """Fill `drawn` with random vertices, by `uniforms` (k, sample), of the `most` nearest in hops
-    to each center; returns their number.
+def balls(graph: tuple, centers: NDArray, most: int, uniforms: NDArray, stamp: NDArray) -> NDArray:
+    """Random vertices, by `uniforms` (k, sample), of the `most` nearest in hops to each center.
+    `stamp` (n,): work space.
     """
+    indptr, indices, _ = graph
+    drawn = np.empty(uniforms.size, np.int64)
     stamp[:] = -1
     ball = np.empty(most + 1, np.int64)
     count = 0
@@ -254,4 +276,46 @@ def balls(
             ball[j + 1], ball[pick] = ball[pick], ball[j + 1]
             drawn[count] = ball[j + 1]
             count += 1
+    return drawn[:count]
+
+
+@njit(cache=True, nogil=True)
+def bounded_search(
+    graph: tuple, source: int, radius: int, reached: NDArray, space: Workspace
+) -> int:
+    """All vertices within `radius` of a source: ``space.touched``, at distances `reached`."""
+    count = search(graph, source, radius, len(reached), np.int64(1), space)
+    for j in range(count):
+        reached[j] = -1 - space.distance[space.touched[j]]
+    forget(space, count)
     return count
+
+
+@njit(cache=True, nogil=True)
+def searched_lists(
+    graph: tuple, sources: NDArray, radii: NDArray, index: NDArray, most: int, space: tuple
+) -> tuple:
+    """CSR lists of indexed vertices within a radius of each source, up to `most` entries."""
+    touched = space[1]
+    reached = np.empty(len(index), np.int64)
+    start = np.zeros(len(sources) + 1, np.int64)
+    number = np.empty(1024, np.int32)
+    distance = np.empty(1024, np.int64)
+    for s in range(len(sources)):
+        at = start[s]
+        found = 0
+        if radii[s] >= 0:
+            found = bounded_search(graph, sources[s], radii[s], reached, space)
+        while at + found > len(number):
+            number = np.concatenate((number, np.empty(len(number), np.int32)))
+            distance = np.concatenate((distance, np.empty(len(distance), np.int64)))
+        for t in range(found):
+            if index[touched[t]] >= 0:
+                number[at] = index[touched[t]]
+                distance[at] = reached[t]
+                at += 1
+        start[s + 1] = at
+        if at > most:
+            start[s + 1 :] = at
+            break
+    return start, number[: start[-1]].copy(), distance[: start[-1]].copy()

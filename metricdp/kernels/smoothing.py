@@ -6,8 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.kernels.reach import bounded_search
-from metricdp.kernels.shortest_paths import workspace
+from metricdp.kernels.shortest_paths import bounded_search, workspace
 
 
 @njit(cache=True, nogil=True)

@@ -37,19 +37,9 @@ def _update_cheapest(costs: NDArray, a: int, j: int, client: NDArray, extra_cost
 
 
 @njit(cache=True, nogil=True)
-def _move(
-    costs: NDArray,
-    client: NDArray,
-    extra_cost: NDArray,
-    flow: NDArray,
-    predecessor: NDArray,
-    source: int,
-    target: int,
-    amount: float,
-    loads: NDArray,
-    stale: NDArray,
-) -> float:
+def _move(state: tuple, source: int, target: int, amount: float) -> float:
     """Move load along a chain; returns how much. Sites that lost a client become `stale`."""
+    costs, loads, flow, client, extra_cost, stale, predecessor = state
     b = target
     steps = 0
     while b != source:
@@ -118,9 +108,8 @@ def transport(costs: NDArray, loads: NDArray, capacity: NDArray, flow: NDArray) 
         if target < 0:
             return used[source] <= capacity[source] * (1 + 1e-9)
         amount = min(used[source] - capacity[source], capacity[target] - used[target])
-        amount = _move(
-            costs, client, extra_cost, flow, predecessor, source, target, amount, loads, stale
-        )
+        state = costs, loads, flow, client, extra_cost, stale, predecessor
+        amount = _move(state, source, target, amount)
         if amount <= 0.0:
             return False
         used[source] -= amount

@@ -156,19 +156,14 @@ def upward(splits: Splits, probability: NDArray, likelihood: NDArray, inside: ND
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def downward(
-    splits: Splits,
-    frequency: NDArray,
-    probability: NDArray,
-    likelihood: NDArray,
-    inside: NDArray,
-    outside: NDArray,
-    to_leaves: bool,
-) -> NDArray:
-    """Messages from the root down (`outside`, whose row of the root is given: the prior of the
-    total), to leaves only if `to_leaves`. Returns the expected number of splits of each band and
-    kind (n_bands, C) at these frequencies.
+def downward(splits: Splits, frequency: NDArray, messages: tuple, to_leaves: bool) -> NDArray:
+    """Messages from the root down, to leaves only if `to_leaves`. Returns the expected number of
+    splits of each band and kind (n_bands, C) at these frequencies.
+
+    `messages`: `probability`, `likelihood` and `inside` as in `upward`, and `outside`, which is
+    filled but for the row of the root, the prior of the total.
     """
+    probability, likelihood, inside, outside = messages
     m = len(splits.children) + 1
     grid = inside.shape[1]
     counts = np.zeros_like(frequency)
@@ -221,16 +216,12 @@ def downward(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sampled(
-    splits: Splits,
-    probability: NDArray,
-    inside: NDArray,
-    total: NDArray,
-    coins: NDArray,
-    drawn: NDArray,
+    splits: Splits, messages: tuple, total: NDArray, coins: NDArray, drawn: NDArray
 ) -> None:
     """Fill `drawn` (n_draws, 2m - 1) with joint posterior draws of all nodes, from the root down.
     `total` and `coins`: public draws.
     """
+    probability, _, inside, _ = messages
     children, low, step, fractions = splits.children, splits.low, splits.step, splits.fractions
     m = len(children) + 1
     n_shares = fractions.shape[1]

@@ -21,9 +21,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.kernels.heap import heap_drop, heap_push
 from metricdp.kernels.impedances import impedance_cost
-from metricdp.kernels.shortest_paths import FAR
+from metricdp.kernels.shortest_paths import FAR, heap_pop, heap_push
 
 NOBODY = np.int32(-1)
 
@@ -118,10 +117,8 @@ def two_nearest(graph: tuple, centers: NDArray, labels: tuple, heap: tuple) -> N
     for i in range(len(centers)):
         size = heap_push(keys, payload, size, np.int64(0), i * n + centers[i])
     while size > 0:
-        d = keys[0]
-        v = payload[0] % n
-        slot = np.int32(payload[0] // n)
-        size = heap_drop(keys, payload, size)
+        d, label, size = heap_pop(keys, payload, size)
+        v, slot = label % n, np.int32(label // n)
         if first[v] == slot or d >= d_second[v]:
             continue
         if first[v] == NOBODY:
@@ -225,10 +222,8 @@ def move_center(
             )
     size = heap_push(heap[0], heap[1], size, np.int64(0), np.int64(slot) * n + vertex)
     while size > 0:
-        d = heap[0][0]
-        v = heap[1][0] % n
-        new = np.int32(heap[1][0] // n)
-        size = heap_drop(heap[0], heap[1], size)
+        d, label, size = heap_pop(heap[0], heap[1], size)
+        v, new = label % n, np.int32(label // n)
         if first[v] == new or d >= d_second[v]:
             continue
         if not marked[v]:
@@ -352,9 +347,7 @@ def _best_swap(
     touched[0] = source
     n_touched = 1
     while size > 0:
-        d = keys[0]
-        v = payload[0]
-        size = heap_drop(keys, payload, size)
+        d, v, size = heap_pop(keys, payload, size)
         if d > distance[v]:
             continue
         if weights[v] != 0.0 and d < d_second[v]:

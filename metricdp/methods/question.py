@@ -14,7 +14,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.options import checked_seed, numbers
-from metricdp.partitions.box.net_cells import NetCells
+from metricdp.partitions.box.cells import NetCells
 from metricdp.protocols import Kind
 from metricdp.solvers.bounds import Certificate, certificate, check_size
 from metricdp.solvers.effort import QUICK, THOROUGH, Effort, solve_with

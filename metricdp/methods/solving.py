@@ -23,7 +23,7 @@ from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.options import Coins, Ids, Weights, checked_seed, coins
 from metricdp.releases import Receipt
 from metricdp.solvers.objectives.instance import Chosen, Instance
-from metricdp.solvers.objectives.objective import Objective
+from metricdp.solvers.objectives.objective import Objective, Size
 from metricdp.solvers.objectives.scenarios import (
     CombinedMetric,
     Scenarios,
@@ -31,7 +31,6 @@ from metricdp.solvers.objectives.scenarios import (
     checked_shares,
     combined_weights,
 )
-from metricdp.solvers.objectives.sizes import Size
 from metricdp.solvers.stopping import Deadline
 
 

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from metricdp.metrics.by_rows import RowMetric
     from metricdp.metrics.cost_table import CostTable
     from metricdp.metrics.graph import GraphMetric, read_graph
-    from metricdp.metrics.ground import GroundSet
-    from metricdp.metrics.haversine import HaversineMetric
     from metricdp.metrics.space import EuclideanSpace
     from metricdp.metrics.vectors import (
         ChebyshevMetric,
         EuclideanMetric,
+        GroundSet,
+        HaversineMetric,
         ManhattanMetric,
         PrecomputedMetric,
     )

@@ -21,8 +21,7 @@ from metricdp.metrics.structures import BallSums, Lattice, Network, Searches, Ve
 from metricdp.metrics.two_nearest import TwoNearest, two_nearest_by_rows
 from metricdp.options import Weights, check_distinct, hashable
 from metricdp.protocols import Finite, finite
-from metricdp.universe.crs import EARTH_RADIUS
-from metricdp.universe.crs_kinds import described
+from metricdp.universe.crs import EARTH_RADIUS, described
 from metricdp.universe.graph import CoordinateSystem, Graph
 from metricdp.universe.moving import meters_per_unit
 
@@ -232,9 +231,9 @@ class Metric(Finite):
         Notes
         -----
         These costs count for each unit of demand, unlike the costs of opening a site
-        (`mdp.objectives.FacilityLocation`). See `metricdp.metrics.costed`.
+        (`mdp.objectives.FacilityLocation`). See `metricdp.metrics.cost_table`.
         """
-        from metricdp.metrics.costed import CostedMetric  # it derives from this class
+        from metricdp.metrics.cost_table import CostedMetric  # it derives from this class
 
         return CostedMetric(self, sites, access)
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from metricdp.arguments import Floats
 from metricdp.errors import InputError
-from metricdp.kernels.boxes import clipped
+from metricdp.kernels.points import clipped
 from metricdp.metrics.snapping import FINITE, shaped_points
 from metricdp.protocols import Box, trusted
 

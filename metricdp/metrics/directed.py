@@ -285,15 +285,8 @@ def _ways_around(graph: Graph, lengths: Ints, sources: Ints, targets: Ints) -> I
     def work(start: int) -> None:
         some = slice(start, min(start + size, len(each)))
         mine = slice(first[start], first[some.stop])
-        out = found[mine]
-        paths.returns(
-            there,
-            each[some],
-            first[start : some.stop + 1] - first[start],
-            targets[order[mine]],
-            _AROUND,
-            out,
-        )
+        begins = first[start : some.stop + 1] - first[start]
+        paths.returns(there, each[some], begins, targets[order[mine]], _AROUND, found[mine])
 
     in_threads(work, range(0, len(each), size))
     around = np.empty(len(sources), np.int64)

@@ -245,20 +245,15 @@ class GraphMetric(Metric):
         size = len(self.csr[1]) + len(sources)
         heap = (np.empty(size, np.int64), np.empty(size, np.int64))
         lengths = self.csr[2] if lengths is None else lengths
-        paths.add_sources((*self.csr[:2], lengths), sources, 0, distance, label, *heap)
+        paths.add_sources((*self.csr[:2], lengths), sources, 0, distance, label, heap)
         return label, distance
 
     def seed_centers(
         self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
     ) -> tuple[Ints, Ints, Floats]:
         """k-median++ by pruned searches: 4, 6, 14 Dijkstras for k = 20, 100, 1,000 on roads."""
-        distance = np.empty(len(self), np.int64)
-        label = np.empty(len(self), np.int64)
-        centers = np.empty(k, np.int64)
-        weight = np.maximum(weights, 0.0)[self.order]
-        paths.sample_by_distance(
-            self.csr, weight, int(rng.integers(2**62)), power, distance, label, centers
-        )
+        weight, seed = np.maximum(weights, 0.0)[self.order], int(rng.integers(2**62))
+        centers, label, distance = paths.sample_by_distance(self.csr, weight, seed, power, k)
         away = distance[self.rank].astype(np.float64) * self.unit
         return self.order[centers], label[self.rank], away
 

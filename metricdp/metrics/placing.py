@@ -19,8 +19,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.snapping import CoordinatePlacing
 from metricdp.metrics.units import UNITS
 from metricdp.protocols import Space
-from metricdp.universe.crs import WGS84, crs_text
-from metricdp.universe.crs_kinds import described, kind_of
+from metricdp.universe.crs import WGS84, crs_text, described, kind_of
 from metricdp.universe.files import LAT_NAMES, LON_NAMES
 from metricdp.universe.moving import check_extent, check_meets, transformation
 from metricdp.universe.transformation import Transformation

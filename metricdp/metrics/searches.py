@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Floats, Ints, chunks
-from metricdp.kernels.coverage import add_balls
 from metricdp.kernels.points import nearest_centers
-from metricdp.kernels.reach import bounded_search
-from metricdp.kernels.scores import add_covered
-from metricdp.kernels.shortest_paths import Workspace, workspace
+from metricdp.kernels.scores import add_balls, add_covered
+from metricdp.kernels.shortest_paths import Workspace, bounded_search, workspace
 from metricdp.metrics.structures import Network, Take
 from metricdp.protocols import Rows, sound_rows, trusted
 from metricdp.threads import in_threads

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from metricdp.arguments import Ints, positive, sealed
 from metricdp.errors import InputError
-from metricdp.kernels.coverage import add_rows
+from metricdp.kernels.scores import add_rows
 from metricdp.metrics.base import Metric
 from metricdp.protocols import trusted
 from metricdp.unique import Frozen

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Ints, chunks
-from metricdp.kernels.heap import FAR
+from metricdp.kernels.shortest_paths import FAR
 from metricdp.kernels.two_nearest import add_row
 from metricdp.protocols import Rows, sound_rows
 

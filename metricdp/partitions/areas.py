@@ -1,6 +1,6 @@
 """Areas of a universe, such as districts: a public label of every place.
 
-Results by area come from sums by label (`metricdp.partitions.labeling`). A record adds to its own
+Results by area come from sums by label (`metricdp.partitions.service`). A record adds to its own
 area alone, so that all areas together cost as much privacy as one.
 """
 
@@ -17,7 +17,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import by_id, check_distinct
-from metricdp.partitions.labeling import Inside, TabledAreas
+from metricdp.partitions.service import Inside, TabledAreas
 from metricdp.protocols import finite
 from metricdp.universe.crs import crs_text
 from metricdp.universe.geo import need_geo

@@ -37,9 +37,9 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_words, positive_in_units_of, unit_shown
 from metricdp.options import Centers, Length
 from metricdp.partitions.areas import Areas
-from metricdp.partitions.labeling import AreaDistances
 from metricdp.partitions.service import (
     BITS,
+    AreaDistances,
     ClippedDistances,
     DistanceBands,
     DistanceDifferences,

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import Bools, Floats, Ints
-from metricdp.kernels.dual_ascent import cheapest, reduced_costs, served
+from metricdp.kernels.dual_ascent import Entries, cheapest, reduced_costs, served
 from metricdp.kernels.near_swaps import transposed
-from metricdp.solvers.entries import Entries
 from metricdp.solvers.near_lists import Costs
 from metricdp.solvers.stopping import Deadline
 from metricdp.threads import in_threads
@@ -200,7 +199,7 @@ class Ascent:
                 direction[:], active = 0, None
                 continue
             # Multipliers of points served more than once fall, of those not served rise.
-            served(*self.entries, multipliers, chosen, count)
+            served(self.entries, multipliers, chosen, count)
             direction = 1.0 - count + 0.7 * direction
             direction[(multipliers >= self.beyond) & (direction > 0)] = 0.0
             length = float(direction @ direction)
@@ -239,7 +238,7 @@ class Ascent:
         threads = (os.cpu_count() or 1) if len(self.entries.cost) > _ONE_THREAD else 1
         size = max(-(-len(rows) // threads), _ROWS_AT_ONCE)
         in_threads(
-            lambda at: reduced_costs(*self.entries, multipliers, rows[at : at + size], reduced),
+            lambda at: reduced_costs(self.entries, multipliers, rows[at : at + size], reduced),
             range(0, len(rows), size),
         )
         return reduced
@@ -288,7 +287,7 @@ class Ascent:
         rows = self.decided()
         if rows is not None and self.bound < np.inf:
             least = self.beyond.copy()
-            cheapest(*self.entries, rows, least)
+            cheapest(self.entries, rows, least)
             self.bound = max(self.bound, float(least.sum()) * (1 - _EQUAL * (not self.integral)))
 
     def narrow(self) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 
 from metricdp.arguments import Floats, Ints, opened_first
 from metricdp.metrics.base import Metric
-from metricdp.solvers import level_programs, parts
+from metricdp.solvers import parts, programs
 from metricdp.solvers.bounds import Certificate, judged
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.effort import QUICK, Effort, solve_with
-from metricdp.solvers.level_programs import TRUST, CheapestRows, Found, answered
+from metricdp.solvers.programs import TRUST, CheapestRows, Found, answered
 from metricdp.solvers.stopping import Deadline
 
 TIME_LIMIT = 600.0
@@ -108,7 +108,7 @@ def _prove_part(ascent: Ascent) -> Found:
     if ascent.bound > ascent.target:
         return None, np.inf
     ascent.narrow()
-    if len(ascent.entries.cost) > level_programs.MOST_PAIRS:
+    if len(ascent.entries.cost) > programs.MOST_PAIRS:
         return ascent.branch(_MOST_NODES, np.inf)
     question = CheapestRows(
         ascent.entries, ascent.beyond, ascent.required, ascent.k, ascent.k, ascent.target

@@ -8,17 +8,9 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import Floats, Ints
+from metricdp.kernels import two_nearest as kernels
 from metricdp.kernels.impedances import impedance_costs
 from metricdp.kernels.shortest_paths import balls
-from metricdp.kernels.two_nearest import (
-    NOBODY,
-    cheapest_slots,
-    removal_losses,
-    state_of,
-    swap_changes,
-    take_swaps,
-    workspace,
-)
 from metricdp.metrics.graph import arcs_of
 from metricdp.metrics.structures import Network
 from metricdp.progress import progress
@@ -75,9 +67,11 @@ class GraphSearch:
         self._demand = (np.ascontiguousarray(weights[metric.order]), metric.unit, impedance)
         self._fixed = np.arange(k) < opened
         self._heap = (np.empty(4 * arcs + k, np.int64), np.empty(4 * arcs + k, np.int64))
-        self._spaces = [workspace(n, k, arcs) for _ in range(os.cpu_count() or 1)]
+        self._spaces = [kernels.workspace(n, k, arcs) for _ in range(os.cpu_count() or 1)]
         self._graph = (*metric.csr, metric.back)
-        self._state = state_of(self._graph, metric.rank[centers], min(k, _CHEAP), self._heap)
+        self._state = kernels.state_of(
+            self._graph, metric.rank[centers], min(k, _CHEAP), self._heap
+        )
         self._state.dirty[:] = True
         self._recompute_losses()
 
@@ -89,8 +83,8 @@ class GraphSearch:
     def _recompute_losses(self) -> None:
         """Recompute cost and losses, which removes accumulated rounding errors."""
         state = self._state
-        self.cost = removal_losses(state.labels, self._demand, self._fixed, state.losses)
-        cheapest_slots(state.losses, state.cheap)
+        self.cost = kernels.removal_losses(state.labels, self._demand, self._fixed, state.losses)
+        kernels.cheapest_slots(state.losses, state.cheap)
         self._entered = 0
 
     def improve(self, candidates: Ints) -> int:
@@ -107,7 +101,7 @@ class GraphSearch:
             if self.deadline.over or self.visited >= self.budget:
                 break
             batch = np.unique(queue[start : start + size])
-            batch = batch[self._state.slot_at[batch] == NOBODY]
+            batch = batch[self._state.slot_at[batch] == kernels.NOBODY]
             changes = self._evaluate(batch)
             better = np.flatnonzero(changes < -self.tolerance * abs(self.cost))
             self.tried += len(batch) + len(better)
@@ -123,14 +117,9 @@ class GraphSearch:
 
         def work(part: int) -> None:
             mine = slice(part * each, (part + 1) * each)
-            entered[part] = swap_changes(
-                self._graph,
-                self._demand,
-                self._state,
-                self._spaces[part],
-                candidates[mine],
-                slots[mine],
-                changes[mine],
+            found = candidates[mine], slots[mine], changes[mine]
+            entered[part] = kernels.swap_changes(
+                self._graph, self._demand, self._state, self._spaces[part], *found
             )
 
         entered = [0] * len(self._spaces)
@@ -139,15 +128,9 @@ class GraphSearch:
         return changes
 
     def _take_swaps(self, candidates: Ints) -> int:
-        self.cost, swaps, entered = take_swaps(
-            self._graph,
-            self._demand,
-            self._heap,
-            self._state,
-            self._spaces[0],
-            candidates,
-            self.cost,
-            self.tolerance,
+        arrays = self._graph, self._demand, self._heap, self._state, self._spaces[0]
+        self.cost, swaps, entered = kernels.take_swaps(
+            *arrays, candidates, self.cost, self.tolerance
         )
         self._entered += entered
         if self._entered > _RECOMPUTE_AFTER * len(self.metric):
@@ -183,20 +166,11 @@ class GraphSearch:
 
     def near(self, most: int, sample: int, rng: np.random.Generator) -> Ints:
         """Up to `sample` random vertices of the `most` nearest to each center in hops."""
-        indptr, indices, _ = self.metric.csr
-        drawn = np.empty(len(self._state.centers) * sample, np.int64)
+        centers = self._state.centers
         # the work space of another kernel
         stamp = self._state.changed.view(np.int32)[: len(self.metric)]
-        count = balls(
-            indptr,
-            indices,
-            self._state.centers,
-            most,
-            rng.random((len(self._state.centers), sample)),
-            stamp,
-            drawn,
-        )
-        return rng.permutation(drawn[:count])
+        uniforms = rng.random((len(centers), sample))
+        return rng.permutation(balls(self.metric.csr, centers, most, uniforms, stamp))
 
     def probable(self, count: int, rng: np.random.Generator) -> Ints:
         """Draw `count` vertices by weight × cost (Lattanzi & Sohler, ICML 2019)."""

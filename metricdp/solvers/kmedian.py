@@ -17,8 +17,7 @@ from metricdp.solvers.block import block_search
 from metricdp.solvers.graph_search import GraphSearch
 from metricdp.solvers.near_lists import BlockCosts, MetricCosts, places
 from metricdp.solvers.neighborhoods import near_search, thorough_search
-from metricdp.solvers.part_median import part_median
-from metricdp.solvers.row_search import RowSearch, served
+from metricdp.solvers.row_search import RowSearch, part_median, served
 from metricdp.solvers.stopping import NEVER, Deadline
 
 WHOLE_BLOCK = 20_000_000

@@ -16,8 +16,7 @@ from scipy.spatial import cKDTree
 
 from metricdp.arguments import Floats, Ints, chunks
 from metricdp.kernels.near_swaps import near_of_block
-from metricdp.kernels.reach import searched_lists
-from metricdp.kernels.shortest_paths import workspace
+from metricdp.kernels.shortest_paths import searched_lists, workspace
 from metricdp.metrics.base import Metric
 from metricdp.solvers.block import block_search
 from metricdp.solvers.stopping import NEVER, Deadline

@@ -19,18 +19,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from metricdp.arguments import Bools, Floats, Ints, opened_first
-from metricdp.kernels.near_swaps import (
-    Near,
-    descended,
-    kick_and_descend,
-    state_at,
-    transposed,
-    workspace,
-)
+from metricdp.kernels import near_swaps as kernels
+from metricdp.kernels.near_swaps import Near
 from metricdp.solvers.block import TOLERANCE, Found
 from metricdp.solvers.dual_ascent import Ascent, entries_within
 from metricdp.solvers.near_lists import Costs
-from metricdp.solvers.shares import allocate
+from metricdp.solvers.parts import allocate
 from metricdp.solvers.stopping import NEVER, Deadline
 from metricdp.threads import in_threads
 
@@ -239,7 +233,7 @@ class _Search:
                 start, _, cost = lists
                 whole = np.isinf(reach)
                 reach[whole] = cost[start[1:][whole] - 1]
-                by_site = transposed(*lists, self.costs.shape[0])
+                by_site = kernels.transposed(*lists, self.costs.shape[0])
                 return Near(*lists, *by_site, weights, _FAR * reach)
         return None
 
@@ -275,11 +269,11 @@ class _Search:
 
     def _run_chain(self, chain: _Chain, coins: NDArray[np.uint64], order: Ints) -> Ints:
         near, rows, fixed, work, temperature = chain
-        state, cost = state_at(near, rows, fixed)
-        space = workspace(len(order), len(rows))
+        state, cost = kernels.state_at(near, rows, fixed)
+        space = kernels.workspace(len(order), len(rows))
         if self.deadline.over:
             return rows
-        cost = descended(near, state, space, order, cost, TOLERANCE)
+        cost = kernels.descended(near, state, space, order, cost, TOLERANCE)
         warm = temperature * abs(cost) / len(rows)
         best = state.centers.copy()
         least = cost
@@ -287,11 +281,11 @@ class _Search:
         step = max(_SLICE, len(near.site))
         while effort[0] < work and not self.deadline.over:
             effort[1] = min(effort[0] + step, work)
-            cost, least = kick_and_descend(
+            cost, least = kernels.kick_and_descend(
                 near, state, space, fixed, coins, effort, warm, cost, TOLERANCE, best, least
             )
             mixed = _crossover(near, best, state.centers)
-            better = state_at(near, mixed, 0)[1]
+            better = kernels.state_at(near, mixed, 0)[1]
             if better < least:
                 best, least = mixed.astype(np.int32), better
         return best.astype(np.int64)
@@ -321,7 +315,7 @@ class _Region:
 
     def keep(self, rows: Ints) -> None:
         """Keep these rows, the fixed ones first, if they are the best of their number."""
-        cost = float(state_at(self.near, rows, 0)[1])
+        cost = float(kernels.state_at(self.near, rows, 0)[1])
         if cost < self.cost[len(rows)]:
             self.cost[len(rows)] = cost
             self.best_rows[len(rows)] = rows
@@ -340,7 +334,7 @@ def _regions(near: Near, rows: Ints, fixed: Ints) -> list[_Region]:
     """The regions around these rows; none if one has most of the demand points."""
     n, m = len(near.weights), len(near.site_start) - 1
     owner = np.repeat(np.arange(n), np.diff(near.start))
-    state = state_at(near, rows, 0)[0]
+    state = kernels.state_at(near, rows, 0)[0]
     joins = near.cost <= state.c_first[owner] + state.c_second.mean()
     owner, site = owner[joins], near.site[joins]
     pairs = np.ones(len(owner), np.int8), (owner, n + site)
@@ -367,7 +361,9 @@ def _restrict(near: Near, rows: Ints, demand: Ints) -> Near:
     kept = (number[near.site] >= 0) & np.isin(owner, demand)
     start = np.r_[0, np.cumsum(np.bincount(owner[kept], minlength=n)[demand])]
     lists = start, number[near.site[kept]], near.cost[kept]
-    return Near(*lists, *transposed(*lists, len(rows)), near.weights[demand], near.far[demand])
+    return Near(
+        *lists, *kernels.transposed(*lists, len(rows)), near.weights[demand], near.far[demand]
+    )
 
 
 def _crossover(near: Near, first: Ints, second: Ints) -> Ints:
@@ -377,7 +373,7 @@ def _crossover(near: Near, first: Ints, second: Ints) -> Ints:
     them. Each part is taken from either solution as a whole (partition crossover: Whitley, Hains &
     Howe, GECCO 2009); the result costs at most what its parts cost.
     """
-    a, b = (state_at(near, rows.astype(np.int64), 0)[0] for rows in (first, second))
+    a, b = (kernels.state_at(near, rows.astype(np.int64), 0)[0] for rows in (first, second))
     m = len(a.slot)
     differs = (a.slot >= 0) != (b.slot >= 0)
     from_a, from_b = a.centers[a.first], b.centers[b.first]

@@ -14,8 +14,7 @@ import numpy as np
 from metricdp.arguments import Floats, Ints, floats, shown
 from metricdp.errors import InputError
 from metricdp.options import hashable
-from metricdp.universe.crs import WGS84
-from metricdp.universe.crs_kinds import declared_by_graph, kind_of
+from metricdp.universe.crs import WGS84, declared_by_graph, kind_of
 from metricdp.universe.edges import EdgeData, float_lengths, node_points
 from metricdp.universe.graph import CoordinateSystem, Graph
 

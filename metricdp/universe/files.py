@@ -11,8 +11,7 @@ import numpy as np
 
 from metricdp.arguments import CRS, chosen, file_path, shown
 from metricdp.errors import GraphFileError, InputError
-from metricdp.universe.crs import crs_text
-from metricdp.universe.crs_kinds import described, kind_of
+from metricdp.universe.crs import crs_text, described, kind_of
 from metricdp.universe.edges import ID_NAMES, UNIT, EdgeData, check_coordinates
 from metricdp.universe.formats import FORMATS, formats
 from metricdp.universe.formats.format import Columns, File, Format, Nodes

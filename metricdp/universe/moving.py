@@ -14,8 +14,7 @@ import numpy as np
 
 from metricdp.arguments import Floats
 from metricdp.errors import InputError
-from metricdp.universe.crs import EARTH_RADIUS, WGS84, known_crs
-from metricdp.universe.crs_kinds import described, kind_of
+from metricdp.universe.crs import EARTH_RADIUS, WGS84, described, kind_of, known_crs
 from metricdp.universe.graph import Graph
 from metricdp.universe.transformation import Transformation
 

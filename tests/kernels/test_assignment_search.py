@@ -12,11 +12,12 @@ from metricdp.kernels.assignment_search import Sites, local_search
 NUMBERS = st.integers(0, 9).map(float)
 
 
-def _sites(room: np.ndarray) -> Sites:
+def _sites(costs: np.ndarray, loads: np.ndarray, room: np.ndarray) -> Sites:
     """One size, no fees, no least load."""
     m = len(room)
     nothing, own = np.zeros(m), np.arange(m)
-    return Sites(room, nothing, nothing, own, np.zeros(m, np.int64), np.array([m]))
+    most = np.array([m])
+    return Sites(costs, loads, room, nothing, nothing, own, np.zeros(m, np.int64), most)
 
 
 def _explored(costs, loads, room, first, fixed, chains) -> tuple[float, float]:
@@ -33,7 +34,7 @@ def _explored(costs, loads, room, first, fixed, chains) -> tuple[float, float]:
     coins, price = np.array([1], np.uint64), np.array([1.0, 0.1, 1e6])
     near = np.tile(np.arange(m), (n, 1))
     moves = (coins, price, 1.0, 300, chains, best_rows, best_site, np.inf)
-    cost = local_search(costs, loads, _sites(room), rows, site, fixed, near, *moves)
+    cost = local_search(_sites(costs, loads, room), rows, site, fixed, near, *moves)
     if np.isfinite(cost):
         assert best_rows[:fixed].tolist() == first[:fixed].tolist()
         assert len(set(best_rows.tolist())) == k
@@ -81,7 +82,7 @@ def test_sizes_fees_and_least_loads_are_kept(data: st.DataObject) -> None:
     fee = np.repeat(data.draw(st.lists(NUMBERS, min_size=2, max_size=2)), 3)
     both, most = np.tile(costs, (1, 2)), np.array([k, 1])
     size, place = np.divmod(np.arange(6), 3)
-    sites = Sites(room, least, fee, place, size, most)
+    sites = Sites(both, loads, room, least, fee, place, size, most)
 
     kept = []
     for rows in map(list, combinations(range(6), k)):
@@ -97,7 +98,7 @@ def test_sizes_fees_and_least_loads_are_kept(data: st.DataObject) -> None:
     coins, price = np.array([1], np.uint64), np.array([1.0, 0.1, 1e6])
     near = np.tile(np.arange(6), (n, 1))
     moves = (coins, price, 1.0, 600, True, best_rows, best_site, np.inf)
-    cost = local_search(both, loads, sites, rows, site, fixed, near, *moves)
+    cost = local_search(sites, rows, site, fixed, near, *moves)
     if np.isinf(cost):
         return
     assert place[best_rows][:fixed].tolist() == list(range(fixed))

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
+import metricdp as mdp
+from benchmarks.methods.grid import Grid
 from metricdp.kernels.points import nearest_centers, relative_sums
-from tests import naive
+from tests import naive, refuses
 
 NUMBERS = st.one_of(st.floats(-4, 4), st.integers(-3, 3).map(float))
 
@@ -65,3 +67,31 @@ def test_sums_of_clipped_steps(sets, step, bits):
     # a record counts the same in any company …
     assert (sum(each, np.zeros_like(found)) == found).all()
     assert all((one**2).sum() <= 4**bits for one in each)  # … and for no more than the bound
+
+
+@pytest.mark.parametrize("shape", [(1,), (7,), (5, 3), (4, 1, 6)])
+def test_cells_and_clipping_are_those_of_numpy(shape):
+    rng, d = np.random.default_rng(2), len(shape)
+    space = mdp.EuclideanSpace(-rng.random(d), rng.random(d) + 0.5)
+    grid = Grid(space, shape)
+    edges = space.lower + rng.integers(0, 9, (300, d)) * grid.side  # on the borders of cells
+    points = np.concatenate(
+        [
+            rng.normal(size=(3000, d)),
+            edges,
+            [space.lower, space.upper],
+            np.full((2, d), [[1e300], [-1e300]]),
+        ]
+    )
+    inside = np.clip(points, space.lower, space.upper)
+    np.testing.assert_array_equal(space.clip(points), inside)
+    np.testing.assert_array_equal(space.clip(np.asfortranarray(points)), inside)
+    places = [
+        np.clip(np.trunc((x - low) / side), 0, n - 1)
+        for x, low, side, n in zip(inside.T, space.lower, grid.side, shape)
+    ]
+    expected = np.ravel_multi_index(np.array(places, np.int64), shape)
+    np.testing.assert_array_equal(grid.encode(inside), expected)
+    for bad in (np.nan, np.inf, -np.inf):
+        points[7, d - 1] = bad
+        refuses("finite", space.clip, points)

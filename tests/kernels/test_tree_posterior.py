@@ -25,8 +25,8 @@ def run(children, low, step, fractions, chances, leaves, prior, above=None):
     seen = np.r_[leaves, np.ones((n_splits, grid)) if above is None else above]
     scale = tree_posterior.upward(splits, chances, seen, inside)
     messages = chances, seen, inside, outside
-    posterior = tree_posterior.downward(splits, chances, *messages, False)
-    found = tree_posterior.downward(splits, chances, *messages, True)
+    posterior = tree_posterior.downward(splits, chances, messages, False)
+    found = tree_posterior.downward(splits, chances, messages, True)
     np.testing.assert_array_equal(posterior, found)
     at = inside[: n_splits + 1] * outside[: n_splits + 1]
     at = np.where(at.sum(axis=1, keepdims=True) > 0, at, inside[: n_splits + 1])

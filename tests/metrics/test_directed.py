@@ -12,7 +12,7 @@ from metricdp.errors import DirectedGraphError, DisconnectedGraphError, InputErr
 from metricdp.metrics.directed import DIRECTIONS
 from metricdp.solvers.graph_search import GraphSearch
 from metricdp.solvers.kmedian import solve
-from metricdp.solvers.part_median import part_median
+from metricdp.solvers.row_search import part_median
 from metricdp.testing import MetricTestCase
 from tests import refuses
 

@@ -12,7 +12,7 @@ import metricdp as mdp
 from benchmarks.methods.grid import Grid
 from metricdp import protocols
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.box.net_cells import NetCells
+from metricdp.partitions.box.cells import NetCells
 from metricdp.privacy import HistogramQuery, SumsQuery, mapped, measure
 from metricdp.unique import IsolatedEncoder
 from tests import cases, refuses

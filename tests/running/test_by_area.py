@@ -7,8 +7,7 @@ from scipy.stats import binom
 
 import metricdp as mdp
 from metricdp.partitions.areas import ELSEWHERE, Areas
-from metricdp.partitions.labeling import AreaDistances
-from metricdp.partitions.service import BITS, Service
+from metricdp.partitions.service import BITS, AreaDistances, Service
 from metricdp.privacy.queries import TotalsQuery
 from metricdp.running.evaluation import ByArea
 from metricdp.solvers.estimate import intervals

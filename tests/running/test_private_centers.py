@@ -9,7 +9,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.audit.patch import patched
-from metricdp.kernels.projections import projected, squares_from
+from metricdp.kernels.points import projected, squares_from
 from metricdp.methods.box.descent import N_SHELLS, RATIO, SMOOTHED, ShellCounts, lloyd_step
 from metricdp.partitions.box.cells import Shells, VoronoiCells
 from metricdp.releases import Mechanism, Receipt, Release

@@ -14,10 +14,10 @@ from hypothesis.extra.numpy import arrays
 
 import metricdp as mdp
 from metricdp.errors import InputError
+from metricdp.kernels.dual_ascent import Entries
 from metricdp.solvers import bounds, dual_ascent
 from metricdp.solvers.bounds import Certificate, certificate, certify
 from metricdp.solvers.dual_ascent import Ascent
-from metricdp.solvers.entries import Entries
 from metricdp.solvers.stopping import Deadline
 from metricdp.universe.samples import sample_path
 from tests import data, naive, tries

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.solvers import exact, level_programs
+from metricdp.solvers import exact, programs
 from metricdp.solvers.bounds import judged_on_block
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.near_lists import BlockCosts
@@ -53,7 +53,7 @@ def test_the_program_alone_settles_it(seed, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_branches_settle_what_is_too_large_for_a_program(seed, monkeypatch):
-    monkeypatch.setattr(level_programs, "MOST_PAIRS", 0)
+    monkeypatch.setattr(programs, "MOST_PAIRS", 0)
     monkeypatch.setattr(exact, "_STEPS", 5)
     block = np.random.default_rng(seed).integers(1, 60, (12, 20)).astype(float)
     assert proven(block, np.ones(20), np.arange(4))[1].lower_bound == least(block, np.ones(20), 4)

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from metricdp.solvers import exact, parts
+from metricdp.kernels.dual_ascent import Entries
+from metricdp.solvers import exact, parts, programs
 from metricdp.solvers.dual_ascent import Ascent
-from metricdp.solvers.entries import Entries
 from metricdp.solvers.near_lists import BlockCosts
-from metricdp.solvers.part import Part
-from metricdp.solvers.shares import allocate, budgets
+from metricdp.solvers.parts import Part, allocate, budgets
 from metricdp.solvers.stopping import NEVER, Deadline
 from tests import tries
 
@@ -67,8 +66,8 @@ def test_bounds_of_a_part_hold_for_every_number_of_centers(seed, whole):
     if ascent.bound > ascent.target:
         return
     ascent.narrow()
-    for part, rows in parts._components(ascent) or ():  # None: some point is served by none
-        assert not ascent.required[rows].any()
+    for part in parts._parts(ascent) or ():  # None: some point is served by none
+        assert not ascent.required[part.rows].any()
         known = np.full((part.m, len(part.beyond)), np.inf)
         start, client, cost = part.entries
         for i in range(len(known)):
@@ -118,12 +117,12 @@ def test_rows_that_are_open_in_any_case_join_nothing():
     ascent = narrowed(block, np.array([0, 3, 6, 1]), np.empty(0, np.int64), True)
     ascent.target = np.inf
     ascent.entries = listed(block[ascent.rows])
-    assert len(parts._components(ascent)) == 1
+    assert len(parts._parts(ascent)) == 1
     ascent.required[:] = np.isin(ascent.rows, [0, 3, 6])
-    found = parts._components(ascent)
-    assert not any(ascent.required[rows].any() for _, rows in found)
+    found = parts._parts(ascent)
+    assert not any(ascent.required[part.rows].any() for part in found)
     served = block[[0, 3, 6]].min(axis=0)
-    assert sum(part.beyond.sum() for part, _ in found) == served.sum()
+    assert sum(part.beyond.sum() for part in found) == served.sum()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -159,3 +158,36 @@ def listed(block):
     m, n = block.shape
     client = np.tile(np.arange(n, dtype=np.int32), m)
     return Entries(np.arange(0, m * n + 1, n), client, block.ravel().copy())
+
+
+@tries(25, st.integers(0, 10**6), st.booleans(), st.integers(0, 30))
+def test_a_price_bounds_all_numbers_of_centers_at_once(seed, whole, spare):
+    block = towns(seed, whole)[:9]
+    part = Part(np.arange(9), listed(block), np.full(15, np.inf), np.full(15, 40.0), whole)
+    best = np.r_[np.inf, [least(block, q) for q in range(1, 10)]]
+    price = seed % 29 + (0.5 if seed % 3 == 0 else 0.0)
+    before = part.lower.copy()
+    room = best + spare - 10.0
+    room[0] = -np.inf
+    part.improve_all(price, room, NEVER, np.inf)
+    assert (part.lower >= before).all()
+    reached = np.minimum(best, np.where(whole, np.floor(room) + 1, room))
+    assert (part.lower[1:] <= np.maximum(best, reached)[1:] * (1 + 1e-12)).all()
+    for number, rows in part.best_rows.items():
+        assert part.cost(rows) >= best[number] * (1 - 1e-12)
+        if part.exact[number]:
+            assert part.lower[number] == pytest.approx(best[number], rel=1e-6)
+    if spare > 10 and part.size <= programs.MOST_PAIRS:
+        assert part.best_rows
+
+
+def test_what_a_search_finds_is_kept_with_its_cost():
+    block = towns(5, True)
+    part = Part(np.arange(10), listed(block), np.full(15, np.inf), np.full(15, 40.0), True)
+    for q in (0, 3, 5, 10):
+        part._local_search(q)
+    assert sorted(part.best_rows) == [3, 5] and part.best[3] == least(block, 3)
+    assert part.best[5] == block[part.best_rows[5]].min(axis=0).sum()
+    gaps = Part(np.arange(2), listed(np.eye(2) + 1), np.array([1.5, np.inf]), np.ones(2), False)
+    gaps._local_search(1)
+    assert gaps.best[1] == 2.5

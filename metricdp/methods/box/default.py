@@ -63,9 +63,14 @@ from metricdp.methods.question import BoxQuestion, Result
 from metricdp.metrics.base import EXTENTS
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells, WholeBox
-from metricdp.partitions.box.images import Scaled
-from metricdp.partitions.box.subspace import Subspace, ball
+from metricdp.partitions.box.cells import (
+    PartsOfImages,
+    Scaled,
+    Subspace,
+    VoronoiCells,
+    WholeBox,
+    ball,
+)
 from metricdp.privacy.queries import HistogramQuery, LevelsQuery
 from metricdp.releases import Receipt
 from metricdp.releases import Release as Noisy

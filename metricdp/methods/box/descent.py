@@ -42,8 +42,7 @@ import numpy as np
 from metricdp.arguments import Floats
 from metricdp.methods.asking import Ask, Image, Terms, clipped_sums, deviation, least_radius
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.box.cells import Shells, VoronoiCells, WholeBox
-from metricdp.partitions.box.images import Scaled
+from metricdp.partitions.box.cells import Scaled, Shells, VoronoiCells, WholeBox
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.protocols import Partition
 from metricdp.releases import Release

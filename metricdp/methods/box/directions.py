@@ -28,9 +28,7 @@ from metricdp.arguments import Floats
 from metricdp.methods.asking import Account, Ask, Image, clipped_sums, deviation
 from metricdp.methods.box.descent import DistancesTogether, measured_together, shrinkage
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.box.cells import HalfSpaces, WholeBox
-from metricdp.partitions.box.images import Scaled
-from metricdp.partitions.box.subspace import Subspace
+from metricdp.partitions.box.cells import HalfSpaces, Scaled, Subspace, WholeBox
 from metricdp.privacy.queries import LevelsQuery
 from metricdp.releases import Release
 

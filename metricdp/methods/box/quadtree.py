@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import Floats, Ints, chosen, count, positive
-from metricdp.kernels.hst_passes import consistent_counts, counts_above_noise
+from metricdp.kernels.hst import consistent_counts, counts_above_noise
 from metricdp.methods.asking import (
     COUNT_SHARE,
     Account,

@@ -19,7 +19,7 @@ import numpy as np
 from metricdp.accounting import Cost
 from metricdp.arguments import Bools, Floats, count, positive, shown
 from metricdp.errors import InputError
-from metricdp.kernels.hst_passes import consistent_counts, counts_above_noise
+from metricdp.kernels.hst import consistent_counts, counts_above_noise
 from metricdp.methods.asking import (
     COUNT_SHARE,
     Account,
@@ -35,8 +35,7 @@ from metricdp.methods.finite.rounds import PARTS_FACTOR, PARTS_POWER
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import Question
 from metricdp.metrics.base import Metric
-from metricdp.partitions.finite.hst import HST
-from metricdp.partitions.finite.hst_levels import checked_tree, tree_for
+from metricdp.partitions.finite.hst import HST, checked_tree, tree_for
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Mechanism, Receipt
 

@@ -57,7 +57,7 @@ from metricdp.metrics.listing import listed_balls
 from metricdp.metrics.set_systems import Balls
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.partitions.box.buckets import BUCKETS, HashBuckets
+from metricdp.partitions.box.cells import BUCKETS, HashBuckets
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.privacy.queries import HistogramQuery, LevelsQuery, SumsQuery

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metricdp.arguments import Bools, Floats, Ints
-from metricdp.kernels.projections import projected
+from metricdp.kernels.points import projected
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.tree_cells import SplitNodes
 from metricdp.protocols import trusted

@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from metricdp.arguments import Ints, chunks
-from metricdp.kernels.least_elements import (
-    Labeling,
-    graph_labels,
-    over_boxes,
-    row_labels,
-    vector_labels,
-)
+from metricdp.kernels.hst import Labeling, graph_labels, over_boxes, row_labels, vector_labels
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics.base import Metric
 from metricdp.metrics.structures import Lattice, Network
@@ -87,7 +81,7 @@ class _NetworkSearches(_Searches):
         self._heap = np.empty(size, np.int64), np.empty(size, np.int64)
 
     def label(self, sources: Ints, first: int, found: Labeling) -> None:
-        graph_labels(self._csr, sources, first, found, *self._heap)
+        graph_labels(self._csr, sources, first, found, self._heap)
 
 
 class _LatticeSearches(_Searches):

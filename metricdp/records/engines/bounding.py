@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import Ints
 from metricdp.errors import InputError
-from metricdp.kernels.digests import hashes
+from metricdp.kernels.mixing import hashes
 from metricdp.records.ingestion.columns import column, texts
 from metricdp.records.ingestion.encoders import USER, Reading
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import Ints, shown
 from metricdp.errors import InputError
-from metricdp.kernels.digests import sum_of_hashes
+from metricdp.kernels.mixing import sum_of_hashes
 from metricdp.protocols import Space, finite, space_of
 from metricdp.records.engines.bounding import UserRule, whole_users
 from metricdp.records.engines.sources import (

@@ -311,19 +311,16 @@ class _Model:
         at = coins.choice(len(belief), len(drawn), p=belief)
         low, step = self.splits.low[-1], self.splits.step[-1]
         total = low + step * (at + coins.random(len(drawn)) - 0.5)
-        sampled(
-            self.splits,
-            self.probability,
-            self.inside,
-            np.maximum(total, 0.0),
-            coins.random((len(drawn), len(self.tree.children))),
-            drawn,
-        )
+        uniforms = coins.random((len(drawn), len(self.tree.children)))
+        sampled(self.splits, self._messages, np.maximum(total, 0.0), uniforms, drawn)
+
+    @property
+    def _messages(self) -> tuple[Floats, ...]:
+        return self.probability, self.likelihood, self.inside, self.outside
 
     def _downward(self, frequency: Floats, to_leaves: bool) -> Floats:
         """Messages down; returns the expected number of splits of each kind."""
-        messages = self.probability, self.likelihood, self.inside, self.outside
-        return downward(self.splits, frequency, *messages, to_leaves)
+        return downward(self.splits, frequency, self._messages, to_leaves)
 
     def _upward(self, frequency: Floats) -> float:
         """Messages up, at these frequencies of every band; returns the log-likelihood."""

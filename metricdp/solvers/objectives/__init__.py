@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from metricdp.solvers.objectives.capacitated import Capacitated
 from metricdp.solvers.objectives.covering import BackupCoverage, MaxCoverage, SetCover
-from metricdp.solvers.objectives.equity import Equity
 from metricdp.solvers.objectives.facility_location import FacilityLocation
-from metricdp.solvers.objectives.medians import KZ, KMeans, KMedian
+from metricdp.solvers.objectives.medians import KZ, Equity, KMeans, KMedian
 from metricdp.solvers.objectives.nested import Nested
-from metricdp.solvers.objectives.objective import Objective
+from metricdp.solvers.objectives.objective import Objective, Size
 from metricdp.solvers.objectives.p_center import PCenter
 from metricdp.solvers.objectives.p_dispersion import PDispersion
-from metricdp.solvers.objectives.sizes import Size
 
 OBJECTIVES: dict[str, type[Objective]] = {
     one.name: one

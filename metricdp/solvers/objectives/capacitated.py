@@ -13,10 +13,9 @@ from metricdp.errors import InputError
 from metricdp.options import Length, Weights
 from metricdp.solvers.objectives.instance import WITHIN, Chosen, Floats, Instance, Positions
 from metricdp.solvers.objectives.medians import UNSERVED, KMedian, chosen_by_impedance
-from metricdp.solvers.objectives.objective import Objective, steps_of
+from metricdp.solvers.objectives.objective import Objective, Size, steps_of
 from metricdp.solvers.objectives.service import Service
-from metricdp.solvers.objectives.sizes import Size
-from metricdp.solvers.part_median import part_median
+from metricdp.solvers.row_search import part_median
 
 _ROUNDS, _SEARCHES = 2, 6
 """In large universes: rounds of moves to medians, and rows of distances for each."""

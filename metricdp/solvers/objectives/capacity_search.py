@@ -116,32 +116,26 @@ class CapacitySearch:
         """Begin the local search at these rows; `site`: which of them serves each client."""
         has_dummy = self.unserved_cost is not None
         if self._state is None:
-            self._columns = self.costs.T
-            min_load = np.full(len(self.capacity), self.rules.min_load)
-            self._sites = Sites(
-                self._limits,
-                min_load,
-                self.rules.opening_cost,
-                self.place,
-                self.size,
-                self.rules.max_open,
-            )
+            columns, min_load = self.costs.T, np.full(len(self.capacity), self.rules.min_load)
+            rows_of = [self._limits, min_load, self.rules.opening_cost, self.place, self.size]
+            rows_of.append(self.rules.max_open)
             # A dummy site for the unserved: always open, without limit.
             if self.unserved_cost is not None:
-                self._columns = np.vstack([self.costs, self.unserved_cost]).T
+                columns = np.vstack([self.costs, self.unserved_cost]).T
                 more = (np.inf, 0.0, 0.0, self._places, self._sizes, 1)
-                self._sites = Sites(*(np.r_[a, b] for a, b in zip(self._sites, more)))
-            self._columns = np.ascontiguousarray(self._columns)
+                rows_of = [np.r_[a, b] for a, b in zip(rows_of, more)]
+            self._sites = Sites(np.ascontiguousarray(columns), self.loads, *rows_of)
             near = min(_NEAR_SITES, self._places)
             own = np.argpartition(self.costs[: self._places], near - 1, axis=0)[:near].T
             shifts = np.arange(self._sizes) * self._places
             self._near = (own[:, :, None] + shifts).reshape(len(own), -1).copy()
-            unit = self._columns.mean() / (float(self.loads.mean()) or 1.0)
+            unit = columns.mean() / (float(self.loads.mean()) or 1.0)
             self._penalties = np.array([0.1, 0.01, 1e4]) * max(unit, 1e-300)
         nobody = np.full(int(has_dummy), len(self.capacity))
         required = rows[self._required[rows]]
         rows = np.r_[nobody, required, rows[~self._required[rows]]].astype(np.int64)
-        costs, capacity = np.ascontiguousarray(self._columns[:, rows].T), self._sites.capacity[rows]
+        sites = self._sites
+        costs, capacity = np.ascontiguousarray(sites.costs[:, rows].T), sites.capacity[rows]
         slot = None if site is None else site + has_dummy
         if slot is None:
             unit = costs / np.where(self.loads > 0, self.loads, 1.0)
@@ -235,8 +229,6 @@ class CapacitySearch:
         rows, site = self._state
         best_rows, best_site = rows.copy(), site.copy()
         cost = local_search(
-            self._columns,
-            self.loads,
             self._sites,
             rows,
             site,

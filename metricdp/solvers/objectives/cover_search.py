@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from metricdp.arguments import Ints
-from metricdp.kernels.cover_swaps import cover_local_search, fill_greedily
+from metricdp.kernels.covering import cover_local_search, fill_greedily
 from metricdp.solvers.objectives.instance import Floats, Instance
 from metricdp.solvers.programs import most_covered
 
@@ -106,8 +106,8 @@ class CoverSearch:
         chosen = np.empty(self.k, np.int64)
         chosen[: len(kept)] = kept
         state = (self._csr_lists, gains, self._gain_table, count, chosen, is_open)
-        fill_greedily(*state, len(kept))
-        cover_local_search(*state, len(self.fixed), _PASSES)
+        fill_greedily(state, len(kept))
+        cover_local_search(state, len(self.fixed), _PASSES)
         return chosen
 
     def bound(self, value: float) -> tuple[float, Ints]:

@@ -15,19 +15,11 @@ from metricdp.options import Length, Weights
 from metricdp.solvers.dual_ascent import entries_within
 from metricdp.solvers.near_lists import MetricCosts
 from metricdp.solvers.objectives.cover_search import CoverSearch
-from metricdp.solvers.objectives.instance import (
-    WITHIN,
-    Chosen,
-    Floats,
-    Instance,
-    Positions,
-    first_opened,
-)
-from metricdp.solvers.objectives.objective import Objective, steps_of
+from metricdp.solvers.objectives.instance import WITHIN, Chosen, Floats, Instance, Positions
+from metricdp.solvers.objectives.objective import Objective, Size, steps_of
 from metricdp.solvers.objectives.p_center import fewest_sites
 from metricdp.solvers.objectives.sampled_cover import sampled_cover
 from metricdp.solvers.objectives.service import Service
-from metricdp.solvers.objectives.sizes import Size
 
 MOST_ENTRIES = 40_000_000
 """Pairs within the limit that are listed: 160 MB."""
@@ -50,11 +42,11 @@ class _Coverage(Objective):
         if reach is None:
             found = sampled_cover(instance, self.k, limit, worth)
             return Chosen(
-                first_opened(instance, found[0]), self._covered(instance, found[0]), found[1]
+                instance.required_first(found[0]), self._covered(instance, found[0]), found[1]
             )
         cover = CoverSearch(instance, reach, worth, self.k)
         value, sites, bound = cover.solve()
-        return Chosen(first_opened(instance, instance.allowed[sites]), value, bound)
+        return Chosen(instance.required_first(instance.allowed[sites]), value, bound)
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
@@ -232,7 +224,7 @@ class SetCover(Objective):
         sites, bound = fewest_sites(instance, clients, limit)
         if bound < len(sites) and (reach := reached(instance, clients, limit)) is not None:
             sites = _reduce(instance, reach, sites, bound)
-        return Chosen(first_opened(instance, sites), float(len(sites)), float(bound))
+        return Chosen(instance.required_first(sites), float(len(sites)), float(bound))
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """The number of sites; infinite if some demand is not covered."""

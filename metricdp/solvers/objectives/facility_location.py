@@ -10,18 +10,15 @@ from scipy.sparse import csr_array
 
 from metricdp.arguments import Bools, Ints
 from metricdp.errors import InputError
-from metricdp.kernels.cover_branches import NearSites, branches, search_branches
-from metricdp.kernels.dual_ascent import cheapest
+from metricdp.kernels.dual_ascent import Entries, cheapest
 from metricdp.kernels.near_swaps import transposed
-from metricdp.kernels.opening import open_and_close
-from metricdp.kernels.row_weighting import cover_rows
+from metricdp.kernels.opening import NearSites, branches, open_and_close, search_branches
 from metricdp.options import Weights
 from metricdp.solvers import kmedian
 from metricdp.solvers.dual_ascent import Ascent
-from metricdp.solvers.entries import Entries
-from metricdp.solvers.level_programs import TRUST, CheapestRows, answered
-from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions, first_opened
+from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions
 from metricdp.solvers.objectives.objective import Objective, per_site
+from metricdp.solvers.programs import TRUST, CheapestRows, answered, exchanged
 from metricdp.solvers.stopping import Deadline
 
 _STARTS = 12
@@ -65,7 +62,7 @@ class FacilityLocation(Objective):
     Required sites cost what they cost, too. On a block of all costs up to 20 million: local search
     over openings, closings and exchanges, from covers of fewer sites too; a Lagrangian bound (as in
     `metricdp.solvers.bounds`) that also settles most sites; where it is far off, branches
-    (`metricdp.kernels.cover_branches`); HiGHS on the rest. Beyond: the same for some 1,500 places
+    (`metricdp.kernels.opening`); HiGHS on the rest. Beyond: the same for some 1,500 places
     and the demand around each, and, where all places cost the same, k-median from there at full
     resolution; without a bound.
 
@@ -99,7 +96,7 @@ class FacilityLocation(Objective):
         fixed = np.searchsorted(instance.allowed, instance.opened)
         search = OpeningSearch(instance.block() * instance.weight, prices, fixed, instance)
         search.run()
-        sites = first_opened(instance, instance.allowed[search.best])
+        sites = instance.required_first(instance.allowed[search.best])
         value = self.judge(instance, sites).value
         lower = value if search.lower >= search.upper * (1 - _EQUAL) else search.lower
         return Chosen(sites, value, min(lower, value))
@@ -143,7 +140,7 @@ class FacilityLocation(Objective):
                 seed=instance.seed,
                 first=sites,
             ).centers
-        return self.judge(instance, first_opened(instance, sites))
+        return self.judge(instance, instance.required_first(sites))
 
 
 class _Ascent(Ascent):
@@ -221,10 +218,8 @@ class OpeningSearch:
         chosen = np.searchsorted(free, np.setdiff1d(self.best, self.fixed))[:-1].astype(np.int64)
         if len(chosen) == 0 or len(others) == 0:
             return
-        columns = csr_array(near[np.ix_(free, others)])
-        rows = csr_array(columns.T.tocsr())
-        pair = [(x.indptr.astype(np.int64), x.indices.astype(np.int64)) for x in (columns, rows)]
-        if cover_rows(*pair, chosen, *_COVER_LIMITS, int(self.rng.integers(2**32)))[0]:
+        covers = csr_array(near[np.ix_(free, others)].T)
+        if exchanged(covers, chosen, _COVER_LIMITS):
             is_open = np.zeros(len(self.prices), bool)
             is_open[free[chosen]] = True
             self._descend(is_open)
@@ -311,7 +306,7 @@ class OpeningSearch:
         """HiGHS on the rows left; required rows serve at their cheapest cost."""
         own, required, free = self.prices[self.rows], self.required, np.flatnonzero(~self.required)
         safe = np.full(self.costs.shape[1], np.inf)
-        cheapest(*entries, np.flatnonzero(required), safe)
+        cheapest(entries, np.flatnonzero(required), safe)
         entries = entries.among(free, safe, np.zeros(len(free)))
         if len(entries.cost) > _PROGRAM_PAIRS:
             return

@@ -94,6 +94,10 @@ class Instance:
         label, distance = self.metric.nearest_to(sites)
         return label[self.demand], distance[self.demand]
 
+    def required_first(self, sites: Positions) -> Positions:
+        """The same sites, the required ones first."""
+        return opened_first(self.opened, sites)
+
     def check_count(self, k: int) -> None:
         """Refuse an impossible number of sites."""
         if k > len(self.allowed):
@@ -146,8 +150,3 @@ class Chosen:
     bound: float | None = None
     assignment: Assignment | None = None
     capacities: Floats | None = None
-
-
-def first_opened(instance: Instance, sites: Positions) -> Positions:
-    """The same sites, the required ones first."""
-    return opened_first(instance.opened, sites)

@@ -16,19 +16,10 @@ from typing import ClassVar
 import numpy as np
 
 from metricdp.options import Weights
-from metricdp.solvers.objectives.center_search import CenterSearch
-from metricdp.solvers.objectives.full_centers import FullCenters
-from metricdp.solvers.objectives.instance import (
-    WITHIN,
-    Chosen,
-    Floats,
-    Instance,
-    Positions,
-    first_opened,
-)
-from metricdp.solvers.objectives.nearness import Nearness
-from metricdp.solvers.objectives.objective import Objective
-from metricdp.solvers.objectives.sizes import Size
+from metricdp.solvers.objectives.instance import WITHIN, Chosen, Floats, Instance, Positions
+from metricdp.solvers.objectives.objective import Objective, Size
+from metricdp.solvers.objectives.reach import CenterSearch, Nearness
+from metricdp.solvers.objectives.service import FullCenters
 from metricdp.solvers.objectives.wide_center import WideSearch
 from metricdp.solvers.programs import fewest_columns, seconds_of_rounds
 
@@ -104,7 +95,7 @@ class PCenter(Objective):
         search_type = WideSearch if len(instance.allowed) > _LARGE else Search
         search = search_type(instance, instance.heavier_than(self.threshold), self.k)
         search.run()
-        return Chosen(first_opened(instance, search.best), search.upper, search.lower)
+        return Chosen(instance.required_first(search.best), search.upper, search.lower)
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""

@@ -14,11 +14,10 @@ from operator import itemgetter
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from metricdp.solvers.objectives.cover_bound import PriceSums, cover_bound
-from metricdp.solvers.objectives.cover_prices import cover_prices
+from metricdp.solvers.objectives.cover_bound import PriceSums, cover_bound, cover_prices
 from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import Floats, Instance, Positions
-from metricdp.solvers.objectives.rows import Balls
+from metricdp.solvers.objectives.reach import Balls
 
 _CELLS, _CELLS_EACH, _MOST_CELLS = 4000, 8, 8000
 """Cells of demand, whose points share one price: at least, for each of k, and at most. A cell at

@@ -15,19 +15,11 @@ from metricdp.arguments import Ints, floats, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.by_rows import RowMetric
-from metricdp.solvers.level_programs import TRUST
 from metricdp.solvers.objectives.covering import MaxCoverage
-from metricdp.solvers.objectives.instance import (
-    WITHIN,
-    Chosen,
-    Floats,
-    Instance,
-    Positions,
-    first_opened,
-)
+from metricdp.solvers.objectives.instance import WITHIN, Chosen, Floats, Instance, Positions
 from metricdp.solvers.objectives.medians import KZ
 from metricdp.solvers.objectives.objective import Objective, steps_of
-from metricdp.solvers.programs import Constraint, minimized, side_by_side
+from metricdp.solvers.programs import TRUST, Constraint, minimized, side_by_side
 
 _MOST_COSTS = 100_000_000
 """Most costs of sites for all scenarios held in a search, 400 MB: beyond it candidates are
@@ -252,7 +244,7 @@ class Scenarios(Objective):
             seconds=_SECONDS,
         )
         if found.x is not None:
-            other = first_opened(instance, instance.allowed[found.x[:n_sites] > 0.5])
+            other = instance.required_first(instance.allowed[found.x[:n_sites] > 0.5])
             sites = min(sites, other, key=self._loss)
         if found.proven:
             return sites, self._loss(sites)

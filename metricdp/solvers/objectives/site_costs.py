@@ -11,8 +11,8 @@ import numpy as np
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.instance import Floats, Instance, Positions
 from metricdp.solvers.objectives.medians import KZ
-from metricdp.solvers.objectives.nearness import Nearness
 from metricdp.solvers.objectives.objective import Objective
+from metricdp.solvers.objectives.reach import Nearness
 
 PLACES = 24
 """Other places tried for each site."""

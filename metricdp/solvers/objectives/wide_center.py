@@ -1,7 +1,7 @@
 """p-center in large universes: a search on a few listed demand points, and a lower bound by dual
 prices.
 
-A local search for set cover with row weights (`metricdp.kernels.row_weighting`) finds k sites that
+A local search for set cover with row weights (`metricdp.kernels.covering`) finds k sites that
 reach the listed demand points. Sites move to the center of their demand; demand that is not reached
 is listed too. The bound is the dual of a linear program: if no site collects more than 1 of the
 prices within a radius and they sum to more than k, no k sites reach everybody. HiGHS raises it in
@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from metricdp.arguments import Ints
-from metricdp.kernels.row_weighting import cover_rows
-from metricdp.solvers.objectives.center_search import CLOSE, CenterSearch
-from metricdp.solvers.objectives.dominance import Undominated, matrix_of, maximal
+from metricdp.kernels.covering import cover_rows
+from metricdp.solvers.objectives import reach
 from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions
-from metricdp.solvers.objectives.nearness import Nearness, sites_filled
-from metricdp.solvers.objectives.rows import Balls, ReachLists
+from metricdp.solvers.objectives.reach import CLOSE, CenterSearch
 from metricdp.solvers.programs import greedy_columns, relaxed
 from metricdp.solvers.stopping import Deadline
 
@@ -140,7 +138,7 @@ class WideSearch(CenterSearch):
         """Farthest-first clients (Gonzalez 1985); the first solution is near the first k."""
         instance, clients = self.instance, self.clients
         size = min(max(_LISTED * self.k, _LEAST_LISTED), len(clients))
-        near, found = Nearness(instance), list[int]()
+        near, found = reach.Nearness(instance), list[int]()
         sites = [int(site) for site in instance.opened]
         for client, site in self._farthest(near):
             found.append(client)
@@ -151,7 +149,7 @@ class WideSearch(CenterSearch):
             if len(found) >= size and len(sites) >= self.k:
                 break
         self.lists.balls.searched += near.searched
-        self.best = sites_filled(instance, np.array(sites, np.int64), _NONE, self.k)
+        self.best = reach.sites_filled(instance, np.array(sites, np.int64), _NONE, self.k)
         self._evaluate(self.best)
         return found
 
@@ -170,8 +168,8 @@ class WideSearch(CenterSearch):
 
     def _rebuild_lists(self) -> None:
         """List the same clients up to the best radius."""
-        before, self.lists = self.lists, ReachLists(self.instance, self.clients)
-        self._undominated = Undominated(self.lists, len(self.instance.allowed), self._rng)
+        before, self.lists = self.lists, reach.ReachLists(self.instance, self.clients)
+        self._undominated = reach.Undominated(self.lists, len(self.instance.allowed), self._rng)
         self.lists.radius, self._sample_lists = self.upper, []
         self.lists.balls.searched = before.balls.searched
         self._add_lists(before.numbers)
@@ -211,7 +209,7 @@ class WideSearch(CenterSearch):
         place = np.full(len(self.instance.metric), -1, np.int32)
         place[self.clients[self._extra]] = np.arange(len(self._extra))
         fresh: list[list[tuple[int, float]]] = [[] for _ in self._extra]
-        balls = Balls(self.instance)
+        balls = reach.Balls(self.instance)
         for slot in range(self._extra_known, len(self._sample)):
             site = int(self.instance.allowed[self._sample[slot]])
             at, distance = balls(site, self.lists.radius)
@@ -237,8 +235,8 @@ class WideSearch(CenterSearch):
         within = radius * (1 + WITHIN)
         lists = [self._sample_lists[j] for j in uncovered] + [self._extra_lists[t] for t in extra]
         rows = [slots[distance <= within] for slots, distance in lists]
-        columns = csr_array(matrix_of(rows, len(self._sample)).T.tocsr())
-        kept = maximal(columns, first)
+        columns = csr_array(reach.matrix_of(rows, len(self._sample)).T.tocsr())
+        kept = reach.maximal(columns, first)
         return kept, csr_array(columns[kept])
 
     def _cover(self, radius: float, start: Positions = _NONE) -> Positions | None:

@@ -19,8 +19,7 @@ import numpy as np
 from metricdp.arguments import Floats, Ints
 from metricdp.errors import GraphFileError
 from metricdp.universe import geo, geopackage
-from metricdp.universe.crs import crs_text
-from metricdp.universe.crs_kinds import described, kind_of
+from metricdp.universe.crs import crs_text, described, kind_of
 from metricdp.universe.edges import ID_NAMES, UNIT, EdgeData, index_endpoints, only_length
 from metricdp.universe.formats import edgelist
 from metricdp.universe.formats.format import Columns, File, Format

@@ -20,9 +20,7 @@ from metricdp.methods.box.directions import (
     private_subspace,
     scales_around,
 )
-from metricdp.partitions.box.cells import HalfSpaces
-from metricdp.partitions.box.images import Scaled
-from metricdp.partitions.box.subspace import Subspace
+from metricdp.partitions.box.cells import HalfSpaces, Scaled, Subspace
 from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand, mapped
 from metricdp.running.runner import Run
 from tests import refuses

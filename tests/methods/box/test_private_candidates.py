@@ -10,7 +10,7 @@ import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.audit.worlds import finest
 from metricdp.methods.finite.max_coverage import MaxCoverage, private_candidates
-from metricdp.partitions.box.buckets import HashBuckets
+from metricdp.partitions.box.cells import HashBuckets
 from metricdp.privacy import HistogramQuery, PrivateDemand, SumsQuery, measure
 from metricdp.running.runner import Run
 from tests import refuses

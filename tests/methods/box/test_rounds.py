@@ -5,7 +5,7 @@ import numpy as np
 import metricdp as mdp
 from metricdp.methods.box import default as recipe
 from metricdp.methods.box.default import around
-from metricdp.partitions.box.subspace import ball
+from metricdp.partitions.box.cells import ball
 
 
 def test_candidates():

@@ -7,9 +7,7 @@ import metricdp as mdp
 from metricdp.methods.box.descent import N_SHELLS_TOGETHER as N_SHELLS
 from metricdp.methods.box.descent import RATIO_TOGETHER as RATIO
 from metricdp.methods.box.descent import shells_together
-from metricdp.partitions.box.cells import HalfSpaces, PartsOfImages, VoronoiCells
-from metricdp.partitions.box.images import Scaled
-from metricdp.partitions.box.subspace import Subspace
+from metricdp.partitions.box.cells import HalfSpaces, PartsOfImages, Scaled, Subspace, VoronoiCells
 from metricdp.privacy import HistogramQuery, LevelsQuery, SumsQuery
 
 

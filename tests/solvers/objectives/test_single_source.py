@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from metricdp.solvers.objectives import capacity_search, partitioning, single_source
+from metricdp.solvers.objectives import capacity_search, single_source
 from metricdp.solvers.objectives.single_source import SingleSourceSearch
 from metricdp.solvers.stopping import NEVER
 from tests.naive_objectives import within_room_whole
@@ -37,8 +37,8 @@ def least(costs, loads, room, k, fixed, spare=None):
 @pytest.mark.parametrize("way", ["plain", "fixed", "spare"])
 @pytest.mark.parametrize("nearest", [5, 1_000])
 def test_it_is_proven_best(way, nearest, monkeypatch):
-    monkeypatch.setattr(partitioning, "_FEW_SETS", 3)  # cuts, and not HiGHS at once
-    monkeypatch.setattr(partitioning, "_NEAREST_SETS", nearest)
+    monkeypatch.setattr(single_source, "_FEW_SETS", 3)  # cuts, and not HiGHS at once
+    monkeypatch.setattr(single_source, "_NEAREST_SETS", nearest)
     for seed in range(8):
         costs, loads, room = instance(seed)
         fixed = np.array([4]) if way == "fixed" else NONE
@@ -63,10 +63,10 @@ def test_it_is_proven_best(way, nearest, monkeypatch):
 
 def test_a_cut_short_bound_is_still_below(monkeypatch):
     """Whatever ends the search among sets, nothing that is better is excluded."""
-    monkeypatch.setattr(single_source, "_MOST_SETS", (40, 400))
-    monkeypatch.setattr(partitioning, "_FEW_SETS", 1)
-    monkeypatch.setattr(partitioning, "_MOST_SETS", 0)
-    monkeypatch.setattr(partitioning, "_CUT_ROUNDS", 2)
+    monkeypatch.setattr(single_source, "_MOST_LISTED", (40, 400))
+    monkeypatch.setattr(single_source, "_FEW_SETS", 1)
+    monkeypatch.setattr(single_source, "_MOST_SETS", 0)
+    monkeypatch.setattr(single_source, "_CUT_ROUNDS", 2)
     monkeypatch.setattr(capacity_search, "_ROOT_ASCENT", (30, 1.5, 20))
     monkeypatch.setattr(SingleSourceSearch, "_most_branches", 3)
     for seed in range(8):

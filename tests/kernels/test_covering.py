@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from metricdp.kernels.row_weighting import cover_rows
-from metricdp.solvers.objectives.dominance import maximal
+from metricdp.kernels.covering import cover_rows
+from metricdp.solvers.objectives.reach import maximal
 from tests import tries
 
 

@@ -1,4 +1,6 @@
-"""Set cover by a fixed number of columns: local search guided by row weights; dominated columns."""
+"""Set cover by a fixed number of columns: local search guided by row weights; dominated columns.
+Maximum coverage by local search on CSR lists of who reaches whom.
+"""
 
 from __future__ import annotations
 
@@ -155,3 +157,75 @@ def cover_rows(
             for b in range(row_starts[r], row_starts[r + 1]):
                 score[row_entries[b]] += 1
     return n_open == 0, steps
+
+
+@njit(cache=True, nogil=True)
+def change_count(state: tuple, site: int, step: int) -> None:
+    """Open (step 1) or close (step -1) a site: update how often clients are covered and what each
+    site would gain.
+
+    `state`: `reach`, clients of every site and sites of every client (CSR); `gains` (n_sites,);
+    `worth` (n_levels + 1, n_clients): what covering a client once more is worth at each count;
+    `count` (n_clients,); the sites `chosen` (k,), and whether each site `is_open`.
+    """
+    (indptr, clients, back, sites), gains, worth, count, _, _ = state
+    last = len(worth) - 1
+    for a in range(indptr[site], indptr[site + 1]):
+        j = clients[a]
+        before = worth[min(count[j], last), j]
+        count[j] += step
+        change = worth[min(count[j], last), j] - before
+        if change != 0.0:
+            for b in range(back[j], back[j + 1]):
+                gains[sites[b]] += change
+
+
+@njit(cache=True, nogil=True)
+def removal_loss(state: tuple, site: int) -> float:
+    """Coverage lost by closing an open site."""
+    (indptr, clients, _, _), _, worth, count, _, _ = state
+    last = len(worth) - 1
+    loss = 0.0
+    for a in range(indptr[site], indptr[site + 1]):
+        j = clients[a]
+        loss += worth[min(count[j] - 1, last), j]
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def cover_local_search(state: tuple, n_fixed: int, passes: int) -> None:
+    """Swap single sites, except the first `n_fixed`, while coverage grows; updates all."""
+    _, gains, _, _, chosen, is_open = state
+    k = len(chosen)
+    for _ in range(passes):
+        better = False
+        for i in range(n_fixed, k):
+            old = chosen[i]
+            loss = removal_loss(state, old)
+            change_count(state, old, np.int64(-1))
+            is_open[old] = False
+            best = old
+            most = loss
+            for site in range(len(gains)):
+                if not is_open[site] and gains[site] > most + 1e-9 * abs(most):
+                    best, most = site, gains[site]
+            change_count(state, best, np.int64(1))
+            is_open[best] = True
+            chosen[i] = best
+            better = better or best != old
+        if not better:
+            break
+
+
+@njit(cache=True, nogil=True)
+def fill_greedily(state: tuple, n_chosen: int) -> None:
+    """Fill ``chosen[n_chosen:]`` with the site of largest gain each time."""
+    _, gains, _, _, chosen, is_open = state
+    for i in range(n_chosen, len(chosen)):
+        best = -1
+        for site in range(len(gains)):
+            if not is_open[site] and (best < 0 or gains[site] > gains[best]):
+                best = site
+        chosen[i] = best
+        is_open[best] = True
+        change_count(state, best, np.int64(1))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example
 from hypothesis import strategies as st
 
-from metricdp.solvers.entries import Entries
-from metricdp.solvers.level_programs import CheapestRows, answered
+from metricdp.kernels.dual_ascent import Entries
+from metricdp.solvers.programs import CheapestRows, answered
 from metricdp.solvers.stopping import NEVER
 from tests import tries
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from metricdp.kernels.cover_branches import NearSites, branches, search_branches
+from metricdp.kernels.opening import NearSites, branches, search_branches
 
 
 def random_instance(seed, dear):
