@@ -249,9 +249,7 @@ SETS = {
     ),
     "running/stream": (
         "tests/running/test_stream.py",
-        "tests/running/test_stream_days.py",
         "tests/running/test_stream_copies.py",
-        "tests/running/test_stream_universes.py",
         "tests/running/test_stream_crashes.py",
         "tests/privacy/test_continual.py",
         "metricdp/running/stream.py",

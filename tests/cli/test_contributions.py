@@ -79,3 +79,49 @@ def test_the_same_call_again_is_reported_the_same_and_charged_nothing(town, caps
     again = run(capsys, *CHOOSE, "--ledger", "a.ledger")
     assert again.status == 3, "what may have been drawn is paid"
     assert mdp.Ledger.open("a.ledger").spent == 1
+
+
+# ``--caps``: users bounded in every public part, from the command line
+
+
+ASK = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
+
+
+@pytest.fixture
+def long_road(here):
+    build_road(here, 300, [f"{(7 * i) % 300},u{i % 400}" for i in range(9000)], "vertex,who")
+
+
+def test_noise_follows_the_caps_and_the_ledger_their_bound(long_road, capsys):
+    paid = ("--ledger", "a.ledger", "--epsilon-budget", "3", "--delta-budget", "1e-5")
+    capped = (*ASK, "--user", "who", "--caps", "20,2")
+    receipt = works(capsys, *capped, "--delta", "1e-6", *paid).json["receipt"]
+    assert receipt["unit"] == "user" and receipt["delta"] == 1e-6
+    assert {one["name"] for one in receipt["mechanisms"]} == {"discrete Gaussian"}
+    again = run(capsys, *ASK, "--user", "who", "--max-contributions", "40", "--ledger", "a.ledger")
+    assert again.status == 0, again.err  # as many records of each user: the same promise
+    other = run(capsys, *ASK, "--user", "who", "--caps", "20", "--ledger", "a.ledger")
+    assert other.status != 0 and "up to 40 records" in other.err
+
+
+def test_a_delta_that_only_caps_use_is_refused_before_anything_is_made(long_road, capsys, tmp_path):
+    capped = (*ASK, "--user", "who", "--caps", "20,2", "--delta", "1e-6")
+    fails(capsys, "delta 1e-06", *capped, "--ledger", "new.ledger", "--delta-budget", "0", status=3)
+    old = mdp.Ledger(3, journal=tmp_path / "old.ledger")
+    fails(capsys, "delta 1e-06", *capped, "--ledger", "old.ledger", status=3)
+    assert old.left == 3
+    none = run(capsys, *ASK, "--user", "who", "--delta", "1e-6", "--ledger", "old.ledger")
+    assert none.status == 0, none.err  # no caps, no use of a delta: nothing of it is charged
+
+
+@cases(
+    ("options", "why"),
+    (("--caps", "20"), "--user"),
+    (("--user", "who", "--caps", "20", "--max-contributions", "2"), "--caps"),
+    (("--user", "who", "--caps", "20", "--weighting", "share"), "--caps"),
+    (("--user", "who", "--caps", "0"), "PARTS"),
+    (("--user", "who", "--caps", "2,x"), "PARTS"),
+    (("--user", "who", "--caps", "999999,999999"), "PARTS"),
+)
+def test_what_does_not_go_together_is_refused(long_road, capsys, options, why):
+    fails(capsys, why, *ASK, *options)

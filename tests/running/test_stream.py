@@ -9,8 +9,10 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,7 +24,9 @@ from metricdp.audit.patch import patched
 from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
+from metricdp.report import days_page
 from metricdp.running.days import needed, present
+from metricdp.running.stream import _day_name
 from tests import cases, each, path_metric, refuses, tries
 from tests.cli_world import build_road, fails, run, works
 
@@ -306,3 +310,115 @@ def test_threads_take_turns():
     with silent(), ThreadPoolExecutor(4) as pool:
         days = list(pool.map(lambda _: stream.step(demand(1)).day, range(20)))
         assert sorted(days) == list(range(1, 21)) and stream.release.counts.sum() == 20
+
+
+# What a day may be called: one day has one name
+
+
+SHORT = path_metric(3)
+
+
+@cases(
+    "day",
+    date(2026, 11, 23),
+    datetime(2026, 11, 23),
+    np.datetime64("2026-11-23"),
+    np.datetime64("2026-11-23", "ns"),
+    " 2026-11-23\n",
+)
+def test_a_day_has_one_name(day):
+    """Blanks and midnight made another day of it, which was counted twice."""
+    assert _day_name(day) == "2026-11-23"
+
+
+@cases(
+    "day",
+    datetime(2026, 11, 23, 0, 0, 1),
+    datetime(2026, 11, 23, tzinfo=UTC),
+    np.datetime64("2026-11-23T01"),
+    np.datetime64("NaT", "s"),
+    1.0,
+    b"1",
+    "",
+    " ",
+    "a\tb",
+    "1" * 101,
+)
+def test_a_moment_is_no_day(day):
+    refuses(r"^day must be a", _day_name, day)
+
+
+def test_a_retry_at_another_hour_counts_nothing():
+    stream = mdp.Stream(SHORT, epsilon=1, horizon=2)
+    demand = mdp.PrivateDemand(SHORT, [1])
+    stream.step(demand, day="Montage\u0301")
+    for day in ("Montag\u00e9", " Montag\u00e9 "):
+        assert stream.step(demand, day=day).day == 1
+    refuses("got a moment", lambda: stream.step(demand, day=datetime(2026, 11, 23, 4)))
+    assert stream.days == 1
+    assert _day_name(7) == _day_name(np.int64(7)) == "7"
+
+
+def test_pandas_days():
+    pd = pytest.importorskip("pandas")
+    assert _day_name(pd.Timestamp("2026-11-23")) == "2026-11-23"
+    for day in (pd.NaT, pd.Timestamp("2026-11-23T00:00:00.000000001"), pd.Timestamp.now()):
+        refuses("", _day_name, day)
+
+
+# Streams and synthetic points in every finite universe: ids in, ids (or sites) out
+
+
+N = 40
+PLACES = np.random.default_rng(5).random((N, 2))
+
+
+def one_way():
+    ring = nx.DiGraph()
+    for v in range(N):
+        ring.add_edge(v, (v + 1) % N, time=float(1 + v % 5))
+        ring.add_edge((v + 1) % N, v, time=2.0)
+    return mdp.GraphMetric(ring, weight="time", directed=True)
+
+
+UNIVERSES = {
+    "plane": lambda: mdp.EuclideanMetric(PLACES, ids=[f"v{i}" for i in range(N)]),
+    "space": lambda: mdp.ManhattanMetric(np.random.default_rng(6).random((N, 3))),
+    "chebyshev": lambda: mdp.ChebyshevMetric(PLACES),
+    "globe": lambda: mdp.HaversineMetric(PLACES),
+    "matrix": lambda: mdp.PrecomputedMetric(np.abs(np.arange(N)[:, None] - np.arange(float(N)))),
+    "one-way roads": one_way,
+    "one point": lambda: mdp.PrecomputedMetric([[0.0]]),
+    "table of costs": lambda: mdp.CostTable(
+        np.random.default_rng(7).random((9, N)),
+        sites=[f"s{i}" for i in range(9)],
+        clients=[f"c{i}" for i in range(N)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNIVERSES)
+@pytest.mark.parametrize("unit", ["event", "user"])
+def test_days_are_reported_in_the_universes_own_ids(name, unit, tmp_path):
+    metric = UNIVERSES[name]()
+    path = tmp_path / "days.stream"
+    stream = mdp.Stream(metric, epsilon=4, horizon=3, unit=unit, path=path, recourse=1)
+    k = min(2, len(metric))
+    for day, size in (("monday", 300), ("tuesday", 0), ("wednesday", 50)):
+        ids = [metric.ids[i % len(metric)] for i in range(size)]
+        whose = {"user": list(range(size))} if unit == "user" else {}
+        release = stream.step(mdp.PrivateDemand(metric, ids, **whose), day=day)
+        found = stream.k_median(k)
+        assert len(set(found.centers)) == k and set(found.centers) <= set(metric.sites)
+        assert found.moved <= 1
+    again = mdp.Stream.open(path, metric)
+    reported = again.history(k)
+    assert [list(day.centers) for day in reported][-1] == list(found.centers)
+    assert [day.label for day in reported] == ["monday", "tuesday", "wednesday"]
+    assert len(found.result.labels) == len(metric)
+    assert found.result.to_columns()["center"] == list(found.centers)
+    assert set(release.sample(20, seed=1)) <= set(metric.ids)
+    if metric.sites is metric.ids:
+        assert "wednesday" in days_page(metric, reported, receipt=again.receipt)
+    else:
+        refuses("have no places", days_page, metric, reported)

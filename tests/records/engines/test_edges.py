@@ -22,7 +22,7 @@ from metricdp.records.paths import Segment
 from metricdp.records.trouble import Trouble
 from tests import path_metric, refuses
 from tests.privacy_worlds import BOX, UnitCells
-from tests.records.engines.test_grouped import given
+from tests.records.engines.test_sources import given
 from tests.records.test_exact import clipped
 
 ONE = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]])

@@ -7,11 +7,16 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.solvers.objectives import OBJECTIVES
+from metricdp.solvers import kmedian
+from metricdp.solvers.objectives import OBJECTIVES, instance
+from metricdp.solvers.objectives.impedances import Impedance
+from metricdp.solvers.objectives.instance import Instance
+from metricdp.solvers.objectives.medians import chosen_by_impedance
 from metricdp.solvers.stopping import Deadline
 from metricdp.testing import ObjectiveTestCase
 from tests import naive_objectives as naive
 from tests import path_metric, refuses
+from tests.solvers.objectives.universes import universes
 
 
 def definition(name, k):
@@ -136,3 +141,49 @@ def test_a_client_without_load_is_served_all_the_same(single_source):
     asked = o.PCenter(1, capacities=1.0, single_source=single_source)
     plan = mdp.solve(table, asked, weights=[1.0], loads=[0.0])
     assert (plan.value, plan.bound, plan.centers) == (2.0, 2.0, [0])
+
+
+# Impedances on graphs whose distances are not held, against the block of all of them
+
+
+METRICS, RNG = universes(12, 5)
+SOME = RNG.integers(0, 9, 144).astype(float)
+ASKED = {"kz": o.KZ(5, z=3), "limit": o.KMedian(5, limit=12), "equity": o.Equity(5)}
+
+
+def searched_along_edges(monkeypatch):
+    """No block of distances is small enough to be held."""
+    for module in (instance, kmedian):
+        monkeypatch.setattr(module, "WHOLE_BLOCK", 0)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("asked", sorted(ASKED))
+@pytest.mark.parametrize("universe", ["graph", "one-way"])
+def test_as_good_as_on_the_block(universe, asked, monkeypatch):
+    metric = METRICS[universe]
+    some = {"opened": [metric.ids[7]], "forbidden": list(metric.ids[20:30])}
+    best = mdp.solve(metric, ASKED[asked], weights=SOME, **some)
+    searched_along_edges(monkeypatch)
+    found = mdp.solve(metric, ASKED[asked], weights=SOME, **some)
+    assert found.centers[0] == metric.ids[7] and not set(found.centers) & set(some["forbidden"])
+    assert best.value * (1 - 1e-9) <= found.value <= best.value * 1.05
+
+
+@pytest.mark.parametrize("universe", ["graph", "one-way"])
+def test_no_exchange_with_a_neighbor_helps(universe, monkeypatch):
+    searched_along_edges(monkeypatch)
+    metric = METRICS[universe]
+    all_ = np.arange(len(metric))
+    costs = metric.distance_rows(all_)
+    impedance = Impedance(growth=0.2)
+    asked = Instance(metric, SOME, all_)
+    first = np.array([0, 1, 2, 3])
+    sites = chosen_by_impedance(asked, 4, impedance, prove=False, first=first).sites
+
+    def cost(of):
+        return float(SOME @ impedance(costs[of].min(axis=0)))
+
+    for t in range(4):
+        for v in np.setdiff1d(all_, sites):
+            assert cost(np.r_[np.delete(sites, t), v]) >= cost(sites) * (1 - 1e-6)

@@ -1,4 +1,4 @@
-"""What is public says that data and network are of different towns: told before the charge."""
+"""Graphs of which some vertices have a place, or none, and data of another town than its network."""
 
 import ast
 import inspect
@@ -10,11 +10,62 @@ import pytest
 import metricdp as mdp
 from metricdp.cli import build_parser
 from metricdp.errors import InputError, ShatteredGraphError
+from metricdp.universe.graph import build_graph
 from tests import refuses
-from tests.cli_world import run, works
+from tests.cli_world import fails, run, works
 
 
-def town(at, crs="EPSG:4326"):
+@pytest.fixture
+def town(here):
+    """A long path without places, a short one with; homes beside the short one."""
+    long, short = [(i, i + 1) for i in range(40)], [(i, i + 1) for i in range(100, 110)]
+    rows = [f"{a},{b},10" for a, b in long + short]
+    (here / "roads.csv").write_text("source,target,length\n" + "\n".join(rows) + "\n")
+    places = [f"{i},{10 * (i - 100)},0" for i in range(100, 111)]
+    (here / "nodes.csv").write_text("id,x,y\n" + "\n".join(places) + "\n")
+    (here / "homes.csv").write_text("x,y\n" + "31,2\n82,-1\n" * 500)
+    (here / "ids.csv").write_text("vertex\n" + "3\n" * 200)
+    return here
+
+
+ASKED = ("cluster", "roads.csv", "--nodes", "nodes.csv", "--largest-component", "-k", "2")
+
+
+def test_a_component_without_places_takes_no_coordinates_and_no_budget(town, capsys):
+    paid = ("--epsilon", "1", "--ledger", "a.ledger")
+    fails(capsys, "coordinates", *ASKED, "--demand", "homes.csv", *paid)
+    ran = run(capsys, *ASKED, "--demand", "ids.csv", "--epsilon", "1")
+    assert ran.status == 0 and "no coordinates" in ran.err
+    assert "coordinates" not in ran.json
+
+
+def test_how_many_vertices_have_a_place_is_said(town, capsys):
+    (town / "nodes.csv").write_text("id,x,y\n" + "".join(f"{i},{i},0\n" for i in range(7)))
+    ran = run(capsys, *ASKED)
+    assert ran.status == 0 and "planar coordinates of 7 of them" in ran.err
+
+
+def test_a_noisy_number_that_is_too_small_is_said(town, capsys):
+    (town / "nobody.csv").write_text("vertex\n")
+    asked = (*ASKED, "--demand", "nobody.csv", "--epsilon", "200")
+    few = "is too small for k=2: the centers mean little"  # noise of scale 0.1: 4 once in e^40
+    assert few in run(capsys, *asked).err
+    assert run(capsys, *asked, "-q").err == ""
+    (town / "nobody.csv").write_text("vertex\n" + "3\n" * 500)
+    assert few not in run(capsys, *asked).err
+
+
+def test_places_of_no_vertex_are_none():
+    placed = {"coordinates": np.full((3, 2), np.nan), "coordinate_system": "xy"}
+    graph = build_graph([0, 1], [1, 2], [1.0, 1.0], ids=[0, 1, 2], directed=False, **placed)
+    assert graph.coordinates is None and graph.coordinate_system is None
+    refuses("", lambda: mdp.PrivateDemand.from_coordinates(mdp.GraphMetric(graph), [[0.0, 0.0]]))
+
+
+# What is public says that data and network are of different towns: told before the charge
+
+
+def town_at(at, crs="EPSG:4326"):
     metric = mdp.EuclideanMetric(np.add(at, [[0.0, 0.0], [0.01, 0.0], [0.0, 0.01]]))
     metric.coordinates = metric.points
     metric.coordinate_system, metric.crs = "lonlat", crs
@@ -27,12 +78,14 @@ def test_a_system_for_another_part_of_the_world_is_refused_and_costs_nothing():
     frame = pytest.importorskip("pandas").DataFrame({"x": [392_000.0] * 9, "y": [5_820_000.0] * 9})
     said = {"x": "x", "y": "y", "crs": "EPSG:25833"}
     with pytest.raises(InputError, match=r"which is for Europe .* lies elsewhere.*another town"):
-        mdp.PrivateDemand.from_frame(town((3.06, 36.75)), frame, **said)
-    mdp.PrivateDemand.from_frame(town((13.4, 52.5)), frame, **said)
+        mdp.PrivateDemand.from_frame(town_at((3.06, 36.75)), frame, **said)
+    mdp.PrivateDemand.from_frame(town_at((13.4, 52.5)), frame, **said)
     fiji = {"x": "x", "y": "y", "crs": "EPSG:3460"}  # crosses the antimeridian
     for longitude in (178.4, -179.9):
-        mdp.PrivateDemand.from_frame(town((longitude, -18.1)), frame, **fiji)
-    refuses("another town", lambda: mdp.PrivateDemand.from_frame(town((13.4, 52.5)), frame, **fiji))
+        mdp.PrivateDemand.from_frame(town_at((longitude, -18.1)), frame, **fiji)
+    refuses(
+        "another town", lambda: mdp.PrivateDemand.from_frame(town_at((13.4, 52.5)), frame, **fiji)
+    )
 
 
 def test_coordinates_without_a_limit_are_noted_before_the_charge(world, capsys):
