@@ -14,13 +14,15 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 import metricdp as mdp
 from metricdp import datasets
 from metricdp.errors import DownloadError, GraphFileError, InputError, MissingExtraError
 from tests import cases, refuses
-from tests.cli_world import run
+from tests.bench.test_p_median import POINTS, least, text
+from tests.cli_world import fails, run, works
 from tests.data import DATA
 
 needs_data = pytest.mark.skipif(
@@ -303,3 +305,69 @@ def test_the_publisher_s_ca_grqc_is_the_same_graph(tmp_path, monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(DATA))
     other = datasets.load("ca-GrQc").metric.graph
     assert graph.ids == other.ids and (graph.indices == other.indices).all()
+
+
+# TSPLIB's points by name: read, downloaded, refused where a graph is needed, and measured on
+
+
+TINY = text(POINTS).encode()
+
+
+@pytest.fixture
+def plane_set(monkeypatch, tmp_path):
+    """A point set that lies in the data folder."""
+    info = replace(
+        datasets.describe("rl1304"),
+        name="tiny14",
+        file="tiny14.tsp",
+        vertices=14,
+        bytes=len(TINY),
+        sha256=(hashlib.sha256(TINY).hexdigest(),),
+    )
+    register(monkeypatch, info)
+    (tmp_path / "tiny14.tsp").write_bytes(TINY)
+    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
+    return info
+
+
+def test_points_are_loaded_as_a_plane(plane_set):
+    found = datasets.load("tiny14")
+    assert isinstance(found.metric, mdp.EuclideanMetric)
+    assert found.metric.distances([0])[0].tolist() == np.hypot(*(POINTS - POINTS[0]).T).tolist()
+
+
+def test_a_graph_command_refuses_points_in_one_line(plane_set, here, capsys):
+    fails(capsys, "tiny14 is a set of points, not a graph", "cluster dataset:tiny14 -k 1")
+
+
+@needs_pooch
+def test_the_benchmark_fetches_points_by_name(server, plane_set, capsys, monkeypatch, tmp_path):
+    monkeypatch.delenv("METRICDP_DATA")
+    server.pages["/tiny14.tsp.gz"] = gzip.compress(TINY)
+    register(monkeypatch, replace(plane_set, url=f"{server.url}/tiny14.tsp.gz"))
+    cache = tmp_path / "cache"
+    monkeypatch.setattr(datasets, "_cache_folder", lambda given: cache)
+    ran = works(capsys, "bench", "tsplib", "--instances", "tiny14", "-p", "3", "--exact", "--json")
+    assert ran.json["rows"][0]["cost"] == least(3)
+    assert (cache / "tiny14.tsp").read_bytes() == TINY
+    server.pages.clear()
+    assert run(capsys, "bench", "tsplib", "--instances", "tiny14", "-p", "2").status == 0
+
+
+def test_without_a_folder_names_must_be_those_of_point_sets(here, capsys, monkeypatch):
+    monkeypatch.delenv("METRICDP_DATA", raising=False)
+    for name, error in (("pmed1", "pmed1 is no instance"), ("rl1305", "did you mean rl1304")):
+        fails(capsys, error, "bench tsplib -p 3 --instances", name)
+
+
+@pytest.mark.skipif(not (DATA / "plan/tsplib").is_dir(), reason="real data not found")
+def test_real_points_are_what_the_registry_says(monkeypatch):
+    monkeypatch.setenv("METRICDP_DATA", str(DATA))
+    sets = [info for info in map(datasets.describe, datasets.names()) if info.edges == 0]
+    assert [info.name for info in sets] == ["u1060", "rl1304", "fl1400", "pcb3038", "rl5915"]
+    for info in sets:
+        assert len(datasets.load(info.name).metric) == info.vertices
+
+
+def test_names_near_are_reported():
+    refuses("did you mean pcb3038", datasets.describe, "pcb3083")

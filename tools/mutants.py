@@ -216,7 +216,7 @@ SETS = {
         "tests/running/test_charging.py",
         "tests/running/test_front.py",
         "tests/methods/test_atomic.py",
-        "tests/test_receipt_proofs.py",
+        "tests/test_proofs.py",
         "metricdp/running/charging.py",
     ),
     "running/runner.py": (
@@ -234,7 +234,7 @@ SETS = {
     ),
     "running/attesting.py": (
         "tests/running/test_attesting.py",
-        "tests/test_receipt_proofs.py",
+        "tests/test_proofs.py",
         "metricdp/running/attesting.py",
     ),
     "running/contributions.py": (

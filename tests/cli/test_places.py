@@ -1,4 +1,4 @@
-"""Graphs of which some vertices have a place, or none, and data of another town than its network."""
+"""Graphs of which few vertices have a place, and data of another town than its network."""
 
 import ast
 import inspect
