@@ -100,8 +100,8 @@ def test_graph_files(file: tuple[str, bytes], options: dict[str, Any], loose: bo
     anything = {"symmetrize": True, "largest_component": True}
     with tempfile.TemporaryDirectory() as folder:
         path = written(*file, folder)
-        options = {**options, **(anything if loose else {})}
-        graph, error = tried(lambda: read_graph_file(path, **options))
+        asked = {**options, **(anything if loose else {})}
+        graph, error = tried(lambda: read_graph_file(path, **asked))
         if error is None:
             again = read_graph_file(path, **options, **anything)
     if error is not None:

@@ -12,8 +12,6 @@ import metricdp as mdp
 from benchmarks.methods.hst_subtrees import hst_init
 from benchmarks.methods.tree_dp import solve_on_tree
 from tests import naive, tries
-from tests.methods.finite.test_hst import grid as grid
-from tests.methods.finite.test_hst import records as records
 
 pieces = st.integers(0, 10**6)
 small_sets = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=8)
