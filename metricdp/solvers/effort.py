@@ -19,7 +19,9 @@ ROUGH: Literal["rough"] = "rough"
 Effort = Literal["quick", "thorough"] | float
 """A second or two; until longer search brings no gain; a number of seconds."""
 ROUGH_SHARE = 0.45
-"""Of the visits of a quick search on a graph: half its time, centers that cost 0.1 % more."""
+"""Of the searches of a quick search on a graph, and of the visits of each: less than half its time,
+centers that cost 0.1 % more.
+"""
 _ROUGH_STARTS = 6
 """Starts of a rough search: time for cost. On 1,500 to 3,000 points 3 end .3 % dearer in a third of
 the time, 12 .07 % cheaper (benchmarks/partition_method.md).

@@ -22,8 +22,6 @@ from metricdp.solvers.stopping import NEVER, Deadline
 
 WHOLE_BLOCK = 20_000_000
 """Largest candidates × demand block searched as a whole: 80 MB."""
-_ROUGH_BLOCK = 6_000_000
-"""The same with a share of the visits: larger blocks take longer than graphs do."""
 _UNION = 20_000_000
 """Largest block of the centers of several searches that is searched as a whole."""
 LARGE = 60_000
@@ -161,9 +159,8 @@ def solve(
         first=first,
         terms=terms,
     )
-    largest = WHOLE_BLOCK if share == 1 else min(_ROUGH_BLOCK, WHOLE_BLOCK)
     with problem.deadline:
-        if metric.in_memory or len(allowed) * len(demand) <= largest:
+        if metric.in_memory or len(allowed) * len(demand) <= WHOLE_BLOCK:
             return _solve_on_block(problem, demand, starts)
         if metric.network is not None:
             search: GraphSearch | RowSearch = _solve_on_network(problem, metric.network, starts)
@@ -337,8 +334,8 @@ def _solve_on_network(problem: _Problem, metric: Network, starts: int | None) ->
     """The best of some searches, then moves to neighboring vertices."""
     sweeps = _can_sweep(problem)
     small = len(metric) <= LARGE and problem.k > 1
-    usual = _STARTS if problem.k < _MANY_CENTERS else _STARTS // 2
-    count = (starts or _STARTS) if sweeps else usual if starts is None and small else 1
+    usual = round(problem.effort * (_STARTS if problem.k < _MANY_CENTERS else _STARTS // 2))
+    count = min(starts or usual, usual) if sweeps or (starts is None and small) else 1
     found: list[GraphSearch] = []
     while len(found) < count and (not found or not problem.deadline.over):
         if found or (sweeps and problem.first is None):
