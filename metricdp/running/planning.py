@@ -12,7 +12,6 @@ is a public guess and not a count of the data.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -41,6 +40,7 @@ from metricdp.releases import Neighboring
 from metricdp.running.charging import checked_universe
 from metricdp.running.made_up import SHAPES, BoxWorld, FiniteWorld, Shape
 from metricdp.running.privately import private_answer
+from metricdp.solvers.stopping import clock
 
 LADDER = ("0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10")
 """Default budgets that a plan with a target tries."""
@@ -585,7 +585,7 @@ def plan(
     made_in: Any = FiniteWorld if universe.kind == "finite" else BoxWorld
     world = made_in(universe, k, power, seed, **known)
     limit = checked_time_limit(time_limit)
-    start = time.monotonic()
+    start = clock()
     areas = None if by is None else Areas.of(universe, by)
     size = (len(shapes), rounds, 1 if areas is None else len(areas.names))
     cost = np.full((len(budgets), *size), np.nan)
@@ -597,7 +597,7 @@ def plan(
     total = len(shapes) * rounds * (len(budgets) + 1)
     steps = progress(total=total, label="simulating", unit="run")
     for done, (r, s) in enumerate(_schedule(rounds, len(shapes), shown)):
-        spent = time.monotonic() - start
+        spent = clock() - start
         # Stop if the next demand would end after the limit, at the mean time so far.
         if limit is not None and done and spent * (done + 1) / done > limit:
             break

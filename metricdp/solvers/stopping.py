@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from functools import cache
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -29,10 +30,28 @@ class SearchLine:
         self._bar.close()
 
 
+@cache
+def _compiling() -> Any:
+    """A listener that sums the seconds in which this process compiles kernels."""
+    from numba.core.event import TimingListener, register
+
+    register("numba:compile", listener := TimingListener())
+    return listener
+
+
+def clock() -> float:
+    """Seconds that count for time limits. Compiling kernels, which takes up to 20 s at the first
+    call after an installation, does not: with a limit of 10 s nothing would be left for the search.
+    """
+    compiling = _compiling()
+    return time.monotonic() - (compiling.duration if compiling.done else 0.0)
+
+
 class Deadline:
     """Asked by every search between steps: ``if deadline.over: return the best so far``.
 
-    `seconds`: time limit from now on, none by default; `unit`: of the values that searches `tell`.
+    `seconds`: time limit from now on by `clock`, none by default; `unit`: of the values that
+    searches `tell`.
 
     As a context manager with a time limit (also ``inf``), or with `catches`, entered in the main
     thread, it treats Ctrl-C as the end of the time: the search returns its best solution. A second
@@ -44,18 +63,18 @@ class Deadline:
         self._catches = catches or seconds is not None
         self._line: SearchLine | None = None
         self._inside = False
-        self._end = float("inf") if seconds is None else time.monotonic() + seconds
+        self._end = float("inf") if seconds is None else clock() + seconds
         self._previous: Any = None
 
     @property
     def over(self) -> bool:
         """Whether the search must end."""
-        return time.monotonic() >= self._end
+        return clock() >= self._end
 
     @property
     def left(self) -> float:
         """Seconds left."""
-        return self._end - time.monotonic()
+        return self._end - clock()
 
     def tell(self, value: float, bound: float) -> None:
         """Show the best value so far and the bound, on a terminal."""

@@ -26,6 +26,18 @@ def test_a_limit_ends():
     assert not NEVER.over and NEVER.left == float("inf") and not Deadline(float("inf")).over
 
 
+def test_kernels_are_compiled_outside_of_the_limit():
+    from numba.core.event import end_event, start_event
+
+    deadline = Deadline(0.1)
+    start_event("numba:compile")
+    time.sleep(0.2)
+    end_event("numba:compile")
+    assert 0 < deadline.left <= 0.1 and not deadline.over
+    time.sleep(0.11)
+    assert deadline.over
+
+
 def test_searches_tell_what_they_found_and_what_is_proven(monkeypatch):
     reported = []
     monkeypatch.setattr(SearchLine, "say", lambda self, *pair: reported.append(pair))
