@@ -93,7 +93,7 @@ def solve(
 
     Notes
     -----
-    Complexity by objective: ``docs/objectives.md``. Beyond 20 million distances no matrix of them
+    What is proved by objective: ``docs/objectives.md``. Beyond 20 million distances no matrix of them
     is held.
 
     Examples
