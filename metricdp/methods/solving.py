@@ -93,8 +93,8 @@ def solve(
 
     Notes
     -----
-    What is proved by objective: ``docs/objectives.md``. Beyond 20 million distances no matrix of them
-    is held.
+    What is proved for each objective: ``docs/objectives.md``. Beyond 20 million distances no matrix
+    of them is held.
 
     Examples
     --------
