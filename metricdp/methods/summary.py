@@ -2,7 +2,7 @@
 release.
 
 Intervals are those of `metricdp.solvers.estimate.credible`, which hold under a model
-(``docs/free-intervals.md``). `metricdp.evaluate` pays for intervals that hold for every demand.
+(``docs/evaluation.md``). `metricdp.evaluate` pays for intervals that hold for every demand.
 """
 
 from __future__ import annotations

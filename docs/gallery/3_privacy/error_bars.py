@@ -3,7 +3,7 @@ Error bars for free
 ===================
 
 The distribution of the noise is known, so a release also knows how large its error may be. Its
-intervals are computed from released numbers alone and cost nothing. :doc:`/docs/free-intervals`
+intervals are computed from released numbers alone and cost nothing. :doc:`/docs/evaluation`
 says when they hold.
 """
 
