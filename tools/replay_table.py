@@ -1,10 +1,11 @@
-"""Run the replay verifier in full, and write its table into a page.
+"""Run the replay verifier in full, and write what it found as a table, one mechanism a row.
 
-python tools/replay_table.py docs/audit.md
+python tools/replay_table.py docs/audit-replays.csv
 """
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -15,26 +16,27 @@ from metricdp.audit.replay.verifying import Subject
 from metricdp.progress import progress
 
 HEAD = (
-    "| mechanism | units, in both relations | pairs | worst loss / claim | answers recomputed |",
-    "| --- | --- | ---: | ---: | ---: |",
+    "mechanism",
+    "units, in both relations",
+    "pairs",
+    "worst loss / claim",
+    "answers recomputed",
+    "answers",
 )
-BEGIN, END = "<!-- replay table -->", "<!-- end of replay table -->"
 
 
-def write_table(page: Path) -> None:
-    """Run everything in full and put the table between its marks on a page."""
+def write_table(path: Path) -> None:
+    """Run everything in full and write the rows."""
     by_name = defaultdict(list)
     for subject in subjects():
         by_name[subject.name].append(subject)
     rows = [_row(*one) for one in progress(list(by_name.items()), label="replays", unit="row")]
-    text = page.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    body = "\n".join([*HEAD, *rows])
-    page.write_text(f"{before}{BEGIN}\n{body}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([HEAD, *rows])
 
 
-def _row(name: str, group: list[Subject]) -> str:
-    """One line of the table: what was verified in all units, or the package that it needs."""
+def _row(name: str, group: list[Subject]) -> tuple[object, ...]:
+    """What was verified in all units, or the package that it needs."""
     kinds = {subject.unit.name: subject.relations for subject in group}
     shown = "; ".join(u + (f" ({r[0]} alone)" if len(r) == 1 else "") for u, r in kinds.items())
     done = []
@@ -42,12 +44,12 @@ def _row(name: str, group: list[Subject]) -> str:
         try:
             done.append(verified(subject, relation, quick=False))
         except ImportError as missing:
-            return f"| {name} | {shown} | skipped, needs {missing.name} | | |"
+            return name, shown, f"skipped, needs {missing.name}", "", "", ""
         if done[-1].fault:
             raise AssertionError(f"{named(subject, relation)}: {done[-1].fault}")
     pairs, worst = sum(v.pairs for v in done), max(v.worst for v in done)
-    again = f"{sum(v.recomputed for v in done):,} of {sum(v.drawn for v in done):,}"
-    return f"| {name} | {shown} | {pairs:,} | {worst:.3f} | {again} |"
+    recomputed, drawn = sum(v.recomputed for v in done), sum(v.drawn for v in done)
+    return name, shown, pairs, f"{worst:.3f}", recomputed, drawn
 
 
 if __name__ == "__main__":
