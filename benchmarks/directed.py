@@ -1,5 +1,5 @@
 """Directed travel: what a private release costs on Manhattan's one-way times, and how long the
-directed search takes beside the undirected one. Results are in ``directed.md``.
+directed search takes beside the undirected one. Results are in ``graph_solver.md``.
 
     METRICDP_DATA=../shared/data python -m benchmarks directed private [--draws 5]
     METRICDP_DATA=../shared/data python -m benchmarks directed time [--side 1000]
