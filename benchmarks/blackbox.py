@@ -1,7 +1,7 @@
 """Lower bounds of epsilon from outputs alone: the command line, on files, on two neighbors each.
 
 python -m benchmarks blackbox [--runs 100000] [--only NAME] [--keep FOLDER] [--minutes M]
-                              [--write benchmarks/blackbox.md]
+                              [--write benchmarks/figures/blackbox-bounds.csv]
 
 Nothing here comes from metricdp's audit, and nothing of metricdp is called but its command line, in
 this process: 10^5 processes a side would spend days on imports. Its parser of arguments, a third of
@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
+import csv
 import gc
 import io
 import json
@@ -181,21 +182,7 @@ CASES = {
 }
 
 
-PAGE = """# Lower bounds of epsilon from outputs alone, through the command line and files
-
-`python -m benchmarks blackbox --runs N` runs `metricdp cluster`, `evaluate`, `contributions` and
-`encode` on two neighboring files, and looks at nothing but what they write. It shares no code with
-`metricdp.audit`. The command line's `main` runs in one process, since 10^5 processes a side would
-spend days on imports; every run reads its files anew and writes its result to a file. Bounds are
-Clopper and Pearson's, for an event chosen on the other half of the runs; one above the claim
-would come by chance with probability at most 4e-7 a row. Universe: four vertices on a path; two
-to five records. A file of devices holds many, one a line, each with coins of its own. The aim is
-10^5 runs a side: the table says what was reached. A bound from few runs is far below the truth,
-and one of 0 says that no event told the neighbors apart.
-
-| mechanism | claim | runs a side | found | |
-|---|---|---:|---|---|
-"""
+HEADER = ["mechanism", "epsilon", "delta", "runs_a_side", "epsilon_found", "verdict"]
 
 
 def called(arguments) -> str:
@@ -308,16 +295,16 @@ class Kept:
         self.runs += runs
         self.seconds += time.perf_counter() - start
 
-    def row(self) -> str:
+    def row(self) -> list[str]:
         """The mechanism's row of the table."""
         epsilon, delta, *_ = CASES[self.name]
         found = bound(*(arrays(lines[: self.runs]) for lines in self.lines()), delta)
-        verdict = "below" if found <= epsilon else "**ABOVE THE CLAIM**"
-        claim = f"ε = {epsilon}" + (f", δ = {delta}" if delta else "")
-        return f"| {self.name} | {claim} | {self.runs:,} | ε ≥ {max(found, 0):.3f} | {verdict} |"
+        verdict = "below" if found <= epsilon else "ABOVE THE CLAIM"
+        facts = (self.name, epsilon, delta, self.runs, f"{max(found, 0):.3f}", verdict)
+        return [str(fact) for fact in facts]
 
 
-def measured(only: str, runs: int, folder: Path, minutes: float) -> list[str]:
+def measured(only: str, runs: int, folder: Path, minutes: float) -> list[list[str]]:
     """Rows of the table, after runs that take turns so that each mechanism has the same time."""
     end = time.perf_counter() + 60 * minutes
     kept = [Kept(name, folder) for name in CASES if only in name]
@@ -329,9 +316,11 @@ def measured(only: str, runs: int, folder: Path, minutes: float) -> list[str]:
     return [k.row() for k in kept if k.runs >= 2]
 
 
-def page(rows: list[str]) -> str:
-    """The table as a page."""
-    return PAGE + "\n".join(rows) + "\n"
+def table(rows: list[list[str]]) -> str:
+    """The rows as a file of comma-separated values."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([HEADER, *rows])
+    return text.getvalue()
 
 
 if __name__ == "__main__":
@@ -347,7 +336,7 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
         kept_in = Path(options.keep or scratch).resolve()
         kept_in.mkdir(parents=True, exist_ok=True)
-        table = measured(options.only, options.runs, kept_in, options.minutes)
-    print("\n".join(table))
+        written = table(measured(options.only, options.runs, kept_in, options.minutes))
+    print(written, end="")
     if target is not None:
-        target.write_text(page(table), "utf-8")
+        target.write_text(written, "utf-8")
