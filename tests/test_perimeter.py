@@ -50,7 +50,7 @@ def test_whoever_encodes_is_inside(inside):
         for p in perimeter.ROOT.rglob("*.py")
         if "    def encode(self, records" in p.read_text("utf-8")
     }
-    # finite partitions are asked for public points alone (tests/privacy/test_apart.py)
+    # finite partitions are asked for public points alone (tests/privacy/test_gate_wiring.py)
     finite = ("partitions/finite/", "running/contributions.py")
     outside = ("audit/", "report/", "bench/", "testing/", *finite)
     assert {file for file in found if not file.startswith(outside)} <= set(inside)

@@ -1,10 +1,22 @@
-"""How commands read graphs: directions kept, used both ways, or refused."""
+"""How commands read universes: directions kept, used both ways, or refused; tables of sites ×
+clients; graphs of which few vertices have a place, and data of another town than its network.
+"""
 
+import ast
+import inspect
+import json
 import os
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.cli_world import fails, works
+import metricdp as mdp
+from metricdp.cli import build_parser, main
+from metricdp.errors import InputError, ShatteredGraphError
+from metricdp.universe.graph import build_graph
+from tests import cases, refuses
+from tests.cli_world import fails, run, works
 
 RING = "from,to,time,oneway\na,b,1,1\nb,c,2,1\nc,a,4,1\nc,d,1,0\nd,e,1,1\n"
 ASK = "cluster ring.csv -k 1"
@@ -50,3 +62,221 @@ def test_symmetrizing_is_reported(ring, capsys):
 def test_private_demand_is_not_read_from_a_pipe(ring, capsys):
     os.mkfifo("pipe.csv")
     fails(capsys, "is a pipe", ASK, "--symmetrize", "--demand", "pipe.csv", "--epsilon", "1")
+
+
+SITES, CLIENTS = ["a", "b", "c"], ["x", "y", "z", "w"]
+COSTS = np.array([[5.0, 9, 1, 4], [2, 7, 4, 4], [8, 1, 3, 9]])
+
+
+@pytest.fixture
+def files(here):
+    pairs = [f"{s},{c},{COSTS[i, j]}" for i, s in enumerate(SITES) for j, c in enumerate(CLIENTS)]
+    Path("long.csv").write_text("\n".join(["from_id,to_id,travel_time", *pairs]))
+    rows = [f"{s},{','.join(map(str, COSTS[i]))}" for i, s in enumerate(SITES)]
+    Path("wide.csv").write_text("\n".join(["site," + ",".join(CLIENTS), *rows]))
+    Path("w.csv").write_text("vertex,weight\nx,3\ny,2\nw,1\n")
+    Path("two.csv").write_text("vertex\na\nb\n")
+    Path("room.csv").write_text("vertex,capacity\na,4\nb,4\nc,3\n")
+    Path("below.csv").write_text("vertex,capacity\na,4\nb,-4\nc,3\n")
+    Path("hole.csv").write_text("site,x,y\na,5,\nb,2,7\n")
+    Path("minus.csv").write_text("site,x,y\na,5,-1\nb,2,7\n")
+    Path("people.csv").write_text("vertex\n" + "x\n" * 500 + "y\n" * 400)
+    return here
+
+
+@pytest.mark.parametrize("name", ["long.csv", "wide.csv"])
+def test_public_objectives(name, files, capsys):
+    table = mdp.CostTable(COSTS, SITES, CLIENTS)
+    call = ["cluster", name, "--format", "costs", "--weights", "w.csv", "-k", "2"]
+    weights = {"x": 3, "y": 2, "w": 1}
+    found = run(capsys, *call, "--candidates", "two.csv").json
+    same = mdp.solve(table, mdp.objectives.KMedian(2), weights=weights, candidates=["a", "b"])
+    assert (found["centers"], found["value"]) == (same.centers, same.value)
+    found = run(capsys, *call, *["--objective", "capacitated", "--capacity", "room.csv"]).json
+    objective = mdp.objectives.Capacitated(2, {"a": 4, "b": 4, "c": 3})
+    same = mdp.solve(table, objective, weights=weights)
+    assert (found["centers"], found["value"]) == (same.centers, same.value)
+
+
+def test_sites_and_clients_can_be_swapped(files, capsys):
+    call = ["cluster", "long.csv", "--format", "costs", "--source", "to_id", "--target", "from_id"]
+    found = run(capsys, *call, "-k", "1", "--objective", "p-center").json
+    assert found["centers"] == ["z"] and found["value"] == 4
+
+
+def test_private_demand(files, capsys):
+    call = ["cluster", "wide.csv", "--format", "costs", "-k", "2", "--objective", "max-coverage"]
+    found = run(capsys, *call, *["--limit", "2", "--demand", "people.csv", "--epsilon", "5"]).json
+    # noise of e^-5 a unit cannot turn 400 records over: below 1e-100
+    assert sorted(found["centers"]) == ["b", "c"] and found["weights"] == "noisy"
+
+
+@cases(
+    ("options", "rule"),
+    ("long.csv -k 9", "has only 3 sites"),
+    ("long.csv -k 1 --symmetrize", "--symmetrize is about graphs"),
+    ("long.csv -k 1 --map m.html", "--map needs a graph"),
+    ("hole.csv -k 1", "say what a pair costs that cannot be reached (--unreachable)"),
+    ("minus.csv -k 1", "costs must not be negative; 1 are"),
+    ("two.csv -k 1", "name two of them (--source, --target)"),
+    ("long.csv -k 1 --weight seconds", "no column 'seconds'"),
+    ("long.csv -k 1 --limit 3min", "not known what distances"),
+    ("long.csv -k 2 --objective capacitated --capacity 1", "below the demand"),
+    ("long.csv -k 2 --objective capacitated --capacity below.csv", "not negative"),
+    ("long.csv --objective facility-location --opening-costs -3", "not negative"),
+    ("long.csv --objective set-cover --limit 0.5", "no choice of sites covers all demand"),
+)
+def test_bad_calls_get_one_line(options, rule, files, capsys):
+    fails(capsys, rule, "cluster", *options.split(), "--format", "costs")
+
+
+def test_costs_have_a_unit_and_a_proof(files, capsys):
+    call = ["cluster", "wide.csv", "--format", "costs", "-k", "2", "--weights", "w.csv"]
+    limits = ["--objective", "max-coverage", "--limit", "180 s", "--measured-in", "min"]
+    found = run(capsys, *call, *limits).json
+    assert found["distance_unit"] == "min" and found["value"] == 5  # a serves y within 3, b x
+    ran = run(capsys, *call, "--exact")
+    assert ran.status == 0 and "proven optimal" in ran.err
+
+
+def test_other_commands_want_a_graph(files, capsys):
+    table = ("long.csv", "--format", "costs", "--records", "99")
+    fails(capsys, "is for metricdp cluster", "plan", *table, "-k", "1")
+    Path("roads.csv").write_text("from,to,length\na,b,1\n")
+    asked = ("cluster", "roads.csv", "-k", "1", "--unreachable", "3")
+    fails(capsys, "--unreachable is for --format costs", *asked)
+
+
+def test_a_private_answer_on_a_table_is_reported_with_its_estimates(here, capsys):
+    """Centers are sites, and no points of the universe: nothing paid is lost on their way out."""
+    rng = np.random.default_rng(3)
+    costs = rng.integers(1, 90, (9, 40))
+    rows = "\n".join(f"site {i}," + ",".join(map(str, row)) for i, row in enumerate(costs))
+    Path("t.csv").write_text("site," + ",".join(f"c{i}" for i in range(40)) + f"\n{rows}\n")
+    Path("d.csv").write_text("client\n" + "".join(f"c{i}\n" for i in rng.integers(0, 40, 3000)))
+    asked = "cluster t.csv --format costs --demand d.csv --demand-column client -k 3 --epsilon 2"
+    assert main([*asked.split(), "--coreset", "weights.csv"]) == 0
+    reported = json.loads(capsys.readouterr().out)
+    assert set(reported["centers"]) <= {f"site {i}" for i in range(9)}
+    assert reported["estimates"]["mean"]["low"] > 0
+    told_of = {row.split(",")[0] for row in Path("weights.csv").read_text().splitlines()[1:]}
+    assert told_of and told_of <= {f"c{i}" for i in range(40)}
+
+
+@pytest.fixture
+def town(here):
+    """A long path without places, a short one with; homes beside the short one."""
+    long, short = [(i, i + 1) for i in range(40)], [(i, i + 1) for i in range(100, 110)]
+    rows = [f"{a},{b},10" for a, b in long + short]
+    (here / "roads.csv").write_text("source,target,length\n" + "\n".join(rows) + "\n")
+    places = [f"{i},{10 * (i - 100)},0" for i in range(100, 111)]
+    (here / "nodes.csv").write_text("id,x,y\n" + "\n".join(places) + "\n")
+    (here / "homes.csv").write_text("x,y\n" + "31,2\n82,-1\n" * 500)
+    (here / "ids.csv").write_text("vertex\n" + "3\n" * 200)
+    return here
+
+
+ASKED = ("cluster", "roads.csv", "--nodes", "nodes.csv", "--largest-component", "-k", "2")
+
+
+def test_a_component_without_places_takes_no_coordinates_and_no_budget(town, capsys):
+    paid = ("--epsilon", "1", "--ledger", "a.ledger")
+    fails(capsys, "coordinates", *ASKED, "--demand", "homes.csv", *paid)
+    ran = run(capsys, *ASKED, "--demand", "ids.csv", "--epsilon", "1")
+    assert ran.status == 0 and "no coordinates" in ran.err
+    assert "coordinates" not in ran.json
+
+
+def test_how_many_vertices_have_a_place_is_said(town, capsys):
+    (town / "nodes.csv").write_text("id,x,y\n" + "".join(f"{i},{i},0\n" for i in range(7)))
+    ran = run(capsys, *ASKED)
+    assert ran.status == 0 and "planar coordinates of 7 of them" in ran.err
+
+
+def test_a_noisy_number_that_is_too_small_is_said(town, capsys):
+    (town / "nobody.csv").write_text("vertex\n")
+    asked = (*ASKED, "--demand", "nobody.csv", "--epsilon", "200")
+    few = "is too small for k=2: the centers mean little"  # noise of scale 0.1: 4 once in e^40
+    assert few in run(capsys, *asked).err
+    assert run(capsys, *asked, "-q").err == ""
+    (town / "nobody.csv").write_text("vertex\n" + "3\n" * 500)
+    assert few not in run(capsys, *asked).err
+
+
+def test_places_of_no_vertex_are_none():
+    placed = {"coordinates": np.full((3, 2), np.nan), "coordinate_system": "xy"}
+    graph = build_graph([0, 1], [1, 2], [1.0, 1.0], ids=[0, 1, 2], directed=False, **placed)
+    assert graph.coordinates is None and graph.coordinate_system is None
+    refuses("", lambda: mdp.PrivateDemand.from_coordinates(mdp.GraphMetric(graph), [[0.0, 0.0]]))
+
+
+# What is public says that data and network are of different towns: told before the charge
+def town_at(at, crs="EPSG:4326"):
+    metric = mdp.EuclideanMetric(np.add(at, [[0.0, 0.0], [0.01, 0.0], [0.0, 0.01]]))
+    metric.coordinates = metric.points
+    metric.coordinate_system, metric.crs = "lonlat", crs
+    return metric
+
+
+def test_a_system_for_another_part_of_the_world_is_refused_and_costs_nothing():
+    """Pharmacies of Berlin, in its own grid, on a network of Algeria."""
+    pytest.importorskip("pyproj")
+    frame = pytest.importorskip("pandas").DataFrame({"x": [392_000.0] * 9, "y": [5_820_000.0] * 9})
+    said = {"x": "x", "y": "y", "crs": "EPSG:25833"}
+    with pytest.raises(InputError, match=r"which is for Europe .* lies elsewhere.*another town"):
+        mdp.PrivateDemand.from_frame(town_at((3.06, 36.75)), frame, **said)
+    mdp.PrivateDemand.from_frame(town_at((13.4, 52.5)), frame, **said)
+    fiji = {"x": "x", "y": "y", "crs": "EPSG:3460"}  # crosses the antimeridian
+    for longitude in (178.4, -179.9):
+        mdp.PrivateDemand.from_frame(town_at((longitude, -18.1)), frame, **fiji)
+    refuses(
+        "another town", lambda: mdp.PrivateDemand.from_frame(town_at((13.4, 52.5)), frame, **fiji)
+    )
+
+
+def test_coordinates_without_a_limit_are_noted_before_the_charge(world, capsys):
+    call = ["cluster", "roads.csv", "--nodes", "nodes.csv", "--demand", "homes.csv", "-k", "2"]
+    call += ["--epsilon", "1", "--x", "lon", "--y", "lat"]
+    said = run(capsys, *call).lines
+    note = next(i for i, line in enumerate(said) if "--max-snap 2km leaves it out" in line)
+    assert note < next(i for i, line in enumerate(said) if "spent epsilon" in line)
+    Path("homes.geojson").write_text(
+        '{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {}, '
+        '"geometry": {"type": "Point", "coordinates": [-71.3, -29.9]}}]}'
+    )
+    assert "another town counts" in run(capsys, *call[:5], "homes.geojson", *call[6:10]).err
+    for more in (["--max-snap", "2km"], ["--box", "-72,-30,-71,-29"], ["-q"]):
+        assert "another town" not in run(capsys, *call, *more).err
+
+
+def test_a_small_part_is_not_taken_for_the_network(here, capsys):
+    pieces = "".join(f"{10 * i},{10 * i + 1},1\n{10 * i + 1},{10 * i + 2},1\n" for i in range(9))
+    Path("torn.csv").write_text("from,to,length\n" + pieces)
+    ran = run(capsys, "cluster", "torn.csv", "-k", "1", "--largest-component")
+    assert ran.status == 2 and "has 3 of 27 vertices" in ran.err and "split them" in ran.err
+    with pytest.raises(ShatteredGraphError) as refused:
+        mdp.read_graph("torn.csv", largest_component=True)
+    assert refused.value.sizes == [3] * 9
+    whole = "".join(f"{i},{i + 1},1\n" for i in range(100, 130))
+    Path("town.csv").write_text("from,to,length\n" + "".join(pieces.splitlines(True)[:4]) + whole)
+    ran = works(capsys, "cluster", "town.csv", "-k", "1", "--largest-component")
+    assert "kept the largest component: 31 of 37 vertices, 6 left out" in ran.err
+
+
+def test_no_limit_is_the_default_everywhere():
+    """A limit changes the guarantee (no relation with a public number of records), so nobody gets
+    one unasked: not in Python, by a command, or in QGIS.
+    """
+    for way in (mdp.PrivateDemand.from_frame, mdp.PrivateDemand.from_coordinates):
+        assert inspect.signature(way).parameters["max_snap"].default is None
+    commands = build_parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
+    limits = [
+        command.get_default("max_snap")
+        for command in commands.values()  # type: ignore[union-attr]
+        if "--max-snap" in command._option_string_actions
+    ]
+    assert len(limits) >= 3 and set(limits) == {None}
+    plugin = Path(__file__).parents[2] / "qgis" / "metricdp_qgis" / "algorithms.py"
+    calls = [node for node in ast.walk(ast.parse(plugin.read_text())) if isinstance(node, ast.Call)]
+    asked = [call for call in calls if call.args and ast.unparse(call.args[0]) == "'MAX_SNAP'"]
+    assert [len(call.args) for call in asked] == [2]  # no default

@@ -1,6 +1,9 @@
-"""Intervals and summaries of releases and results, fresh and read from a file."""
+"""Intervals and summaries of releases and results, fresh and read from a file, and how sure centers
+are, by demand drawn from a release.
+"""
 
 import json
+from html import escape
 
 import networkx as nx
 import numpy as np
@@ -9,7 +12,7 @@ from scipy.spatial import cKDTree
 
 import metricdp as mdp
 from metricdp.errors import InputError, UnknownIdError
-from tests import refuses
+from tests import cases, path_metric, refuses
 
 TOWN = mdp.GraphMetric(nx.relabel_nodes(nx.grid_2d_graph(12, 12), str), weight=None)
 
@@ -126,3 +129,128 @@ def test_pieces_of_cells_tell_distances_as_even_demand_has_them():
     reported = release.interval(middles).estimate / truth
     # .90, as demand is taken to cluster around centers; of middles alone .71
     assert 0.8 < reported < 1
+
+
+METRIC = path_metric(60)
+
+
+def test_centers_of_clear_demand_are_sure_and_others_are_not():
+    plan = mdp.k_median(METRIC, mdp.PrivateDemand(METRIC, [5] * 3000 + [50] * 3000), k=2, epsilon=4)
+    firm = plan.stability()
+    surely = [25 / 26] * 2  # rule of succession: 24 of 24 draws
+    assert firm.near.tolist() == surely and firm.n_draws == 24 and firm.gain.max() < 0.02
+    assert firm.sentence("m").startswith("2 of 2 centers are sure") and "96 %" in firm.of_site(1)
+    few = mdp.PrivateDemand(METRIC, [int(i) for i in np.linspace(0, 59, 40)])
+    shaky = mdp.k_median(METRIC, few, k=3, epsilon=0.3).stability(within=0)
+    assert shaky.near.min() < 0.96 and shaky.within == 0
+    assert shaky.near == pytest.approx((24 * shaky.stays + 1) / 26)
+    far = mdp.k_median(METRIC, few, k=3, epsilon=0.3).stability(within=60)
+    assert far.near.tolist() == [25 / 26] * 3
+    assert plan.summary(stability=True).to_dict()["stability"]["near"] == surely
+
+
+def test_sites_of_any_objective_are_found_anew_by_it():
+    release = mdp.release(METRIC, mdp.PrivateDemand(METRIC, [5] * 3000 + [50] * 3000), epsilon=4)
+    firm = release.solve(mdp.objectives.MaxCoverage(k=2, limit=3)).stability(within=6)
+    assert firm.near.tolist() == [25 / 26] * 2 and 0 <= firm.gain.max() < 0.1
+    assert release.k_means(2).stability(within=3).near.tolist() == [25 / 26] * 2
+
+
+def test_no_bound_is_proved_of_what_is_drawn(monkeypatch):
+    """Sites are found anew for two dozen draws, and nobody is told how good those could be."""
+    from metricdp.solvers.objectives import medians
+
+    homes = mdp.PrivateDemand(METRIC, [5] * 3000 + [50] * 3000)
+    plan = mdp.release(METRIC, homes, epsilon=4).solve(mdp.objectives.KMedian(2))
+    monkeypatch.setattr(medians, "certify", None)
+    assert plan.bound is not None and plan.stability(within=6).n_draws == 24
+
+
+def test_the_map_and_files_tell_how_firm_centers_are(tmp_path):
+    graph = nx.grid_2d_graph(6, 6)
+    for node, data in graph.nodes(data=True):
+        data["x"], data["y"] = map(float, node)
+    metric = mdp.GraphMetric(graph, weight=None)
+    homes = mdp.PrivateDemand(metric, [(0, 0)] * 3000 + [(5, 5)] * 3000)
+    private = mdp.k_median(metric, homes, k=2, epsilon=4)
+    public = mdp.k_median(metric, k=2, weights=np.arange(36.0))
+    for plan, column in ((private, "sure"), (public, "removal")):
+        firm = plan.stability()
+        page = plan.save(tmp_path / "plan.html", stability=True).read_text("utf-8")
+        assert escape(firm.sentence("hops")) in page and "the wider, the less sure" in page
+        shown = json.loads(page.split('id="map-data">')[1].split("</script>")[0])
+        marks = shown["levels"][0]["centers"]
+        assert [mark["doubt"] for mark in marks] == pytest.approx(firm.doubt.tolist())
+        assert [mark["firm"] for mark in marks] == [firm.of_site(i) for i in range(2)]
+        assert "doubt" not in plan.page().split('id="map-data">')[1].split("</script>")[0]
+        reported = json.loads(plan.save(tmp_path / "p.json", stability=True, bands=[2]).read_text())
+        assert reported["stability"] == firm.to_dict() and reported["bands"]["band"] == [1, 2]
+        gpd = pytest.importorskip("geopandas")
+        path = plan.save(tmp_path / "plan.gpkg", stability=True, bands=[2, 40])
+        sites = gpd.read_file(path, layer="sites")
+        assert sites[column].tolist() == pytest.approx(firm.to_columns()[column])
+        bands = gpd.read_file(path, layer="bands")
+        assert bands["to"].tolist() == [2, 40] and len(set(bands["color"])) == 2
+        assert "band_streets" in set(gpd.list_layers(path)["name"])
+
+
+def brute_force(metric, objective, weights, sites, within):
+    """What `SiteCosts` says, by `Solution.compare` of every choice."""
+    plan = mdp.solve(metric, objective, weights=weights)
+    sign = -1 if objective.maximized else 1
+
+    def worse(chosen):
+        return sign * (plan.compare(chosen)["other"] - plan.value)
+
+    removal, moving = [], []
+    for site in sites:
+        others = [one for one in sites if one != site]
+        away = metric.distances([site])[0]
+        near = sorted((d, i) for i, d in zip(metric.ids, away) if d > within and i not in sites)
+        removal.append(worse(others))
+        moving.append(min(worse([*others, i]) for _, i in near[:24]))
+    return removal, moving
+
+
+@cases(
+    "objective",
+    mdp.objectives.KMedian(k=3),
+    mdp.objectives.KMeans(k=3),
+    mdp.objectives.MaxCoverage(k=3, limit=2),
+    mdp.objectives.PCenter(k=3),
+)
+@pytest.mark.parametrize("table", [False, True])
+def test_public_sites_cost_what_doing_without_them_and_moving_them_costs(objective, table):
+    rng = np.random.default_rng(4)
+    graph = nx.random_regular_graph(3, 30, seed=4)
+    lengths = rng.permutation(1000)[: graph.number_of_edges()] / 100.0  # no two places are as far
+    nx.set_edge_attributes(graph, dict(zip(graph.edges, lengths.tolist())), "length")
+    metric = mdp.GraphMetric(graph)
+    metric = mdp.PrecomputedMetric(metric.distances(range(30))) if table else metric
+    weights = rng.integers(0, 5, 30).astype(float)
+    plan = mdp.solve(metric, objective, weights=weights)
+    firm = plan.stability(within=4)
+    removal, moving = brute_force(metric, objective, weights, plan.centers, 4)
+    assert firm.removal == pytest.approx(removal) and firm.moving == pytest.approx(moving)
+    for i, place in enumerate(firm.places):
+        others = [one for one in plan.centers if one != plan.centers[i]]
+        known = plan.compare([*others, place])["other"]
+        assert abs(known - plan.value) == pytest.approx(abs(firm.moving[i]))
+    assert plan.stability().within == pytest.approx(0.5 * plan.mean)
+    assert f"Without center {int(np.argmax(removal)) + 1} " in firm.sentence()
+    assert firm.doubt.min() >= 0 and firm.doubt.max() <= 1
+
+
+def test_one_center_has_no_other_and_unknown_weights_no_costs():
+    alone = mdp.k_median(METRIC, k=1).stability()
+    assert alone.removal.tolist() == [np.inf] and alone.doubt.tolist() == [0.0]
+    assert alone.sentence() == "There is no other center."
+    cover = mdp.solve(METRIC, mdp.objectives.SetCover(limit=1)).stability()
+    assert cover.sentence() == "No center can be left out."
+    assert cover.of_site(0) == "it cannot be left out"
+    table = mdp.CostTable(np.arange(6.0).reshape(2, 3), sites=["a", "b"])
+    assert mdp.k_median(table, k=2).stability().moving is None
+    homes = mdp.PrivateDemand(METRIC, [5] * 300)
+    with pytest.raises(InputError, match="no weights are known"):
+        mdp.k_median(METRIC, homes, k=1, epsilon=4, method="local-search").stability()
+    refuses("within", lambda: mdp.k_median(METRIC, k=2).stability(within=-1))

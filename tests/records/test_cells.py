@@ -1,10 +1,16 @@
-"""What one cell means, at the edges of the rules."""
+"""What one cell means, at the edges of the rules, and whose record it is: one name a user, whatever
+holds the column.
+"""
 
 from decimal import Decimal
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pytest
 
 from metricdp.records.ingestion.cells import canonical, number_of, text_of
+from metricdp.records.ingestion.columns import names_of
 from tests import cases, refuses
 
 
@@ -70,3 +76,110 @@ def test_numbers_of_every_kind():
 )
 def test_what_is_no_number(cell):
     refuses("no finite number", number_of, cell)
+
+
+class Same:
+    """As itself, and as no text."""
+
+    def __init__(self, key):
+        self.key = key
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __eq__(self, other):
+        return isinstance(other, Same) and other.key == self.key
+
+
+class Odd(Same):
+    """Not even equal to itself."""
+
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        return False
+
+
+class Private(Same):
+    """Quotes a record when it is compared."""
+
+    def __hash__(self):
+        raise ValueError("a record")
+
+
+class Pair(NamedTuple):
+    """A tuple of a class of its own."""
+
+    first: object
+    second: object = "a"
+
+
+def test_objects_are_their_own_names():
+    names = names_of([(1, "a"), (1, "a"), (1, "b"), Same(1), Same(1), Same(2), frozenset([1])])
+    assert len(set(names)) == 5 and names[0] == names[1] != names[2]
+    assert names[3] == names[4] != names[5]
+    assert names_of([(1,)]) != names_of([frozenset([1])])
+    assert names_of(["('tuple', (1,))"]) != names_of([(1,)])
+
+
+def test_tuples_are_reported_by_their_parts():
+    """Python counts ``(1, "a")``, ``(True, "a")`` as one, and no NaN as another."""
+    names = names_of([(1, "a"), (True, "a"), (1.0, "a"), ("1", "a"), ((1, True), "a"), ()])
+    assert len(set(names)) == 4 and names[0] == names[2] == names[3] != names[1]
+    for lost in ((float("nan"), "a"), (None,), ("", 1), ((np.datetime64("NaT"),), 1)):
+        refuses("missing", names_of, [lost])
+
+
+@pytest.mark.parametrize("made", [Pair, lambda x: frozenset([x]), lambda x: (frozenset([x]), 1)])
+def test_sets_and_named_tuples_are_reported_by_their_parts(made):
+    """Python counts ``{1}`` and ``{True}`` as one, too."""
+    names = names_of([made(1), made(True), made(1.0), made("1"), made(2)])
+    assert len(set(names)) == 3 and names[0] == names[2] == names[3] != names[1]
+    for lost in (float("nan"), None, ""):
+        refuses("missing", names_of, [made(lost)])
+
+
+@pytest.mark.parametrize("x", [1e-5, 5e-324, 1.5, 0.1 + 2**-56, -2e-7])
+def test_a_number_has_one_name_in_every_type(x):
+    """A float was ``1e-05`` where a decimal was ``0.00001``, so that doors disagreed."""
+    assert names_of([x]) == names_of(np.array([x])) == names_of([Decimal(repr(x))])
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns", "ps"])
+def test_times_of_arrays_are_times(unit):
+    """Not the integers that NumPy makes of nanoseconds."""
+    times = np.array([5, 7], f"M8[{unit}]")
+    assert names_of(times) == names_of(list(times)) != ["5", "7"]
+    refuses("missing", names_of, times - times)
+
+
+@pytest.mark.parametrize("make", [list, np.array], ids=["list", "array"])
+@pytest.mark.parametrize(
+    ("cells", "names"),
+    [([3, -1, 3], ["3", "-1", "3"]), ([1.0, 1.5, -0.0], ["1", "1.5", "0"]), ([], [])],
+)
+def test_numbers_are_text(make, cells, names):
+    assert names_of(make(cells)) == names
+
+
+def test_columns_of_arrow():
+    assert names_of(pa.array([" a", "b "])) == ["a", "b"]
+    assert names_of(pa.array([5, 6])) == ["5", "6"]
+    for missing in (pa.array(["a", None]), pa.array([None, "a"]), pa.array(["a", " "])):
+        refuses("a user is missing", names_of, missing)
+
+
+UNREAD = (None, "", "\t", float("nan"), 2.0**53, 2**1200, b"\xff", "a\0", "\ud800", [1], Odd(1), {})
+
+
+@cases("cell", *UNREAD, ids=range(len(UNREAD)))
+@pytest.mark.parametrize("others", [["a"], []], ids=["one of two", "alone"])
+def test_what_cannot_be_distinguished_is_missing(cell, others):
+    refuses("a user is missing", names_of, [*others, cell])
+
+
+def test_what_an_object_says_is_not_reported():
+    refused = refuses("", lambda: names_of([Private(1)]))
+    assert refused.__context__ is None
+    assert "record" not in str(refused)

@@ -1,5 +1,4 @@
-"""What the runner puts to the gate: images of the demand, shares of the budget slice, and the
-receipt."""
+"""What the runner puts to the gate: images of the demand, and a budget spent in shares."""
 
 from fractions import Fraction
 
@@ -10,11 +9,14 @@ import metricdp as mdp
 from benchmarks.methods.grid import Grid
 from metricdp.accounting import Cost
 from metricdp.accounting.cost import ZCDP
-from metricdp.methods.asking import Account, Ask, Image, Parts
+from metricdp.errors import BudgetError
+from metricdp.methods.asking import Account, Ask, Image, Parts, count_records
+from metricdp.methods.box.descent import shells_together
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
-from metricdp.privacy import CountQuery, HistogramQuery
+from metricdp.privacy import CountQuery, HistogramQuery, Ledger, PrivateDemand
 from metricdp.running.runner import Run, terms_of
-from tests import cases
+from tests import cases, refuses
+from tests.methods.box.test_default import deep_scene
 
 BOX = mdp.EuclideanSpace([0.0], [4.0])
 WIDE = mdp.EuclideanSpace([0.0], [8.0])
@@ -94,3 +96,37 @@ def test_parts_after_a_count_state_their_own_price():
     shares = [Fraction(1, 8), Fraction(1, 4)]
     run.put(Parts(Grid(BOX, 2), shares, [counted, counted], "halves"))
     assert [receipt.epsilon for receipt in run.receipts] == [Fraction(1, 2), Fraction(1, 4)]
+
+
+DELTA = Fraction(1, 10**6)
+
+
+def test_shares_of_a_zcdp_accountant_and_of_an_epsilon_get_the_noise_that_was_reported():
+    space, points = deep_scene(d=4, n=10)
+    query = HistogramQuery(shells_together(space, points[:1]))
+    for cost, relation in ((Cost.zcdp(1, DELTA), "replace-one"), (Cost.of(1), "add-remove")):
+        ledger = Ledger(1, DELTA, neighboring=relation)
+        run = Run(PrivateDemand(space, points), ledger.charge(cost))
+        ask = Ask(query, Fraction(1, 2))
+        scale = run.put(ask).receipt.mechanisms[0].scale
+        assert run.terms.scale_of(ask) == scale
+        found = run.terms.deviation_of_counts(Fraction(1, 2))
+        assert found == pytest.approx(scale * (1 if cost.delta else 2**0.5))
+        assert run.put(Account()).left == Fraction(1, 2)
+        assert run.put(ask).receipt.mechanisms[0].scale == scale
+        assert run.put(Account()).left == 0
+        assert run.receipt.epsilon == 1 and run.receipt.delta == cost.delta
+        refuses("", run.put, ask, error=BudgetError)
+
+
+def test_an_exact_number_is_not_paid_for():
+    demand = PrivateDemand(deep_scene(d=4, n=10)[0], np.zeros((10, 4)))
+    run = Run(demand, Ledger(1, neighboring="replace-one").charge(1))
+    count = run.drive(count_records(run.terms, Fraction(1, 20), None))
+    assert (count.number, run.put(Account()).left) == (10, 1)
+
+
+def test_a_run_puts_nothing_else_to_the_gate():
+    demand = PrivateDemand(deep_scene(d=4, n=10)[0], np.zeros((10, 4)))
+    with pytest.raises(TypeError, match="cannot ask for a PrivateDemand"):
+        Run(demand, Ledger(1).charge(1)).put(demand)

@@ -1,20 +1,29 @@
-"""Folders of Parquet files as Spark and Dask write them: no file is read twice, none is lost, and
-users that folders name stay apart.
+"""Folders of files as one table: Parquet as Spark and Dask write it, of which no file is read twice
+and none is lost; and text, of which each file names the columns, and all alike.
 """
 
+import gzip
 import uuid
+from importlib.util import find_spec
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from metricdp.errors import InputError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.records.engines import embedded
 from metricdp.records.engines.embedded import parquet_files
 from metricdp.records.engines.opening import opened
+from metricdp.records.ingestion.cells import text_of
+from metricdp.records.ingestion.columns import column, texts
+from metricdp.records.ingestion.lines import Layout, Lines
 from metricdp.running.contributions import NUMBERS, contributors
-from tests import refuses, spark
+from tests import cases, refuses, spark
 
-pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb")
 JOB = uuid.UUID(int=7)
 USERS = ["7", "007", "7.0"], ["a", "7"]
@@ -145,3 +154,170 @@ def test_which_files(tmp_path):
     assert [name.removeprefix(f"{tmp_path}/") for name in deep] == ["c.pq", "sub/sub/e.pq"]
     assert parquet_files("s3://bucket/homes") is None
     assert parquet_files(f"{tmp_path}/_part.parquet") == [f"{tmp_path}/_part.parquet"]
+
+
+def records_of_texts(folder, *others, engine="embedded"):
+    """Users of one record, of two, …, of files in order."""
+    if engine == "dask":
+        pytest.importorskip("dask.dataframe")
+    for i, text in enumerate(("u,v\na,1\nb,2\n", *others)):
+        data = text if isinstance(text, bytes) else text.encode()
+        (folder / f"rows-{i}.csv").write_bytes(data)
+    source = contributors(str(folder / "rows-*.csv"), "u", engine)
+    return [int(n) for n in gate._noisy(source, HistogramQuery(LabelParts.of(NUMBERS)), None)[:3]]
+
+
+@pytest.mark.parametrize("engine", ["embedded", "dask"])
+@pytest.mark.parametrize(
+    "other",
+    ["v,u\n1,a\n", "u;v\nc;1\n", "user,v\nc,1\n", "c,3\nd,4\n", 'u,"v\nc,1\n', "u,v,w\nc,1,1\n"],
+    ids=["order", "delimiter", "name", "none", "quote", "more"],
+)
+def test_other_names_are_refused(tmp_path, other, engine):
+    """The second file was read by the first one's names: 1 was a user, and the names were a
+    record.
+    """
+    with pytest.raises(InputError, match=r"first rows of its files.* not the same$") as refused:
+        records_of_texts(tmp_path, other, engine=engine)
+    assert "c" not in str(refused.value).removeprefix(str(tmp_path)).split()
+
+
+@pytest.mark.parametrize("engine", ["embedded", "dask"])
+def test_the_same_names_in_other_words(tmp_path, engine):
+    others = ("u,v\r\nc,3\r\n", "u,v\na,4\n", "")
+    assert records_of_texts(tmp_path, *others, engine=engine) == [2, 1, 0]
+
+
+def outcomes(folder, lines, engines=("embedded", "large", "dask")):
+    """Users of one record, of two, … of a file of lines, or None where it is refused, by engine."""
+    path = folder / "rows.csv"
+    path.write_bytes(lines)
+    found = []
+    for engine in engines:
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                if engine == "large":
+                    patch.setattr(embedded, "AT_ONCE", -1)
+                    patch.setattr(embedded, "CHUNK", 7)
+                    engine = "embedded"
+                source = contributors(str(path), "u", engine)
+            noisy = gate._noisy(source, HistogramQuery(LabelParts.of(NUMBERS)), None)
+            found.append([int(n) for n in noisy[:3]])
+        except InputError:
+            found.append(None)
+    return found
+
+
+@cases("engine", "embedded", "dask", pytest.param("spark", marks=pytest.mark.extended))
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.txt", "rows.csv.gz"])
+def test_a_file_without_names_may_have_no_records(tmp_path, engine, name):
+    """It was refused, or a fault of the engine, which told that nobody is in it."""
+    if engine == "dask":
+        pytest.importorskip("dask.dataframe")
+    if engine == "spark":
+        spark.session()
+    path = tmp_path / name
+    delimiter = {"csv": ",", "tsv": "\t", "txt": " "}[name[5:8]]
+    write = gzip.open if name.endswith(".gz") else open
+    for n in (0, 1):
+        with write(path, "wt") as file:
+            file.write(f"a{delimiter}1\n" * n)
+        source = contributors(str(path), "1", engine)
+        noisy = gate._noisy(source, HistogramQuery(LabelParts.of(NUMBERS)), None)
+        assert noisy.tolist() == [n] + 20 * [0]
+
+
+@cases(
+    ("lines", "expected"),
+    (b"u,v\na,1\nu,v\nu,2\n", [1, 1, 0]),
+    (b"\n \n# homes\nu,v\r\na,1\r\n\r\n  \nb,2", [2, 0, 0]),
+    (b"\xef\xbb\xbfu,v\ra,1\r\xef\xbb\xbfa,2\r", [0, 1, 0]),
+    (b"u,v\na,1\n\t\nb,2\n", None),
+    (b"u,v\na,1\n\xc2\xa0\nb,2\n", None),
+    (b"u\tv\na\t1\n\t\nb\t2\n", None),
+    (b"u,v\n#,1\n%,2\n", [2, 0, 0]),
+    (b"u,v\na,\xff\n", None),
+    (b"u,v\na,\xef\xbf\xbd\n", None),
+    (b"u,v\na,\0\n", None),
+    (b'u,v\n"a",1\n"a,b",1\n', [2, 0, 0]),
+    (b'u,v\n"a\nb",1\n', None),
+)
+def test_one_grammar_on_every_path(tmp_path, lines, expected):
+    """A line equal to the head was no record; blanks counted by what stood in other lines."""
+    engines = ["embedded", "large"]
+    if find_spec("dask"):
+        engines.append("dask")
+    assert outcomes(tmp_path, lines, engines) == [expected] * len(engines)
+
+
+LINES = [b"a,1", b"", b" ", b"\t", b"\t\t", b"a\t1", b",", b'"a",1', b'a",1', b"\xef\xbb\xbfa,1"]
+LINES += [b"u,v", b"a,1\r", b"\ra,1", b"a,\xff", b"a,\0", b"a,1,2", b"#a,1", "\u2028".encode()]
+LINES += [b"\x0b", b"\x1c,\x1d", "a\x85,1".encode(), b"a, 1", b"a", b"\xc2", "\ufffd,1".encode()]
+
+
+@pytest.mark.parametrize("delimiter", [b",", b"\t", None])
+def test_what_a_line_is_no_other_line_tells(delimiter):
+    """Cells of a block, by whichever parser, are those of its lines one by one."""
+    form = Layout(("u", "v"), delimiter and delimiter.decode())
+    plain = b"b\t2" if delimiter == b"\t" else b"b,2"
+    filler = b"\n".join([plain] * 4000)
+    between = [text_of(c) for c in Lines(plain, form).columns(["u"])["u"]] * 4000
+    for line in LINES:
+        alone = Lines(line, form).columns(["u"])["u"]
+        for other in LINES:
+            cells = texts(column(Lines(b"\n".join([line, filler, other]), form).table(["u"]), "u"))
+            after = Lines(other, form).columns(["u"])["u"]
+            first, last = ([text_of(c) for c in some] for some in (alone, after))
+            assert cells == [*first, *between, *last], (line, other)
+
+
+def test_packed_files_say_so_by_their_names(tmp_path):
+    """Some engines unpacked by the name, and some by the content."""
+    pytest.importorskip("dask.dataframe")
+    packed = gzip.compress(b"u,v\na,1\n")
+    for engine in ("embedded", "dask"):
+        for name, data in (("a.csv", packed), ("b.csv.gz", b"u,v\na,1\n")):
+            (tmp_path / name).write_bytes(data)
+            refuses("", contributors, str(tmp_path / name), "u", engine)
+        (tmp_path / "c.csv.gz").write_bytes(packed)
+        source = contributors(str(tmp_path / "c.csv.gz"), "u", engine)
+        assert gate._noisy(source, HistogramQuery(LabelParts.of(NUMBERS)), None).sum() == 1
+
+
+def test_marks_and_blank_lines(tmp_path):
+    assert records_of_texts(tmp_path, b"u,v\nc,3\n", "\ufeffu,v\nd,4\n", "\n\nu,v\ne,5\n") == [
+        5,
+        0,
+        0,
+    ]
+
+
+def test_dates_of_numpy_keep_their_digits():
+    """Cut to microseconds, two were one."""
+    for digits in ("", ".000001", ".000000001", ".100000001"):
+        text = f"2026-11-23T00:00:01{digits}"
+        assert text_of(np.datetime64(text)) == str(pd.Timestamp(text))
+    assert text_of(np.datetime64("1970-01-01T00:00:01.000000000001")).endswith("000001")
+    assert text_of(np.datetime64("NaT", "ns")) is None
+
+
+@pytest.mark.extended
+def test_spark_leaves_out_the_head_of_each_file_and_no_other_line(tmp_path):
+    session = spark.session()
+    for split in ("64", "1000"):  # files in parts, and several files in one part
+        session.conf.set("spark.sql.files.maxPartitionBytes", split)
+        session.conf.set("spark.sql.files.openCostInBytes", "1")
+        lines = [f"user-{i},1" for i in range(20)]
+        first = "\n".join(["\ufeff# homes", "", "u,v", *lines[:9], "u,v", "", "  "]) + "\n"
+        (tmp_path / "a.csv").write_text(first)
+        (tmp_path / "b.csv").write_bytes(b"u,v\r\n" + "\r\n".join(lines[9:]).encode())
+        source = contributors(str(tmp_path / "?.csv"), "u", "spark")
+        noisy = gate._noisy(source, HistogramQuery(LabelParts.of(NUMBERS)), None)
+        assert [int(n) for n in noisy[:2]] == [21, 0]
+        (tmp_path / "b.csv").write_bytes(b"u,v\nx,\xff\n")
+        with pytest.raises(InputError, match=r"at least one is not|one entry per record"):
+            contributors(str(tmp_path / "?.csv"), "u", "spark")
+    session.conf.unset("spark.sql.files.maxPartitionBytes")
+    session.conf.unset("spark.sql.files.openCostInBytes")
+    pq.write_table(pa.table({"u": pa.array([1, 2], pa.duration("us"))}), tmp_path / "spans.parquet")
+    refuses("durations", lambda: contributors(str(tmp_path / "spans.parquet"), "u", "spark"))

@@ -1,18 +1,22 @@
-"""Objectives where all pairs of site and client are too many to be listed: their answers, beside
-those with the list.
+"""Objectives where all pairs of site and client are too many to be listed: their answers beside
+those of the listed pairs, values that are what the sites serve, and bounds that hold.
 """
+
+import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.solvers.objectives import facility_location, instance, p_center
+from metricdp.methods.solving import instance_of
+from metricdp.solvers.objectives import facility_location, instance, p_center, wide_center
+from metricdp.solvers.objectives.sampled_cover import sampled_cover
 from metricdp.solvers.programs import fewest_columns, greedy_columns
 from tests import cases, refuses
 from tests.solvers.objectives.universes import universes
 
 o = mdp.objectives
-
 METRICS, _rng = universes(12, 150)
 ASKED = {"anywhere": {}, "opened": {"opened": [7, 21]}, "candidates": {"candidates": range(0, 90)}}
 WEIGHTS = np.random.default_rng(5).integers(0, 4, 200).astype(float)
@@ -137,3 +141,94 @@ def test_tables_of_which_not_all_costs_are_held(asked, shape, monkeypatch):
     assert best <= plan.value * (1 + 1e-9)
     assert plan.value <= 2 * best
     assert plan.value == pytest.approx(plan.compare(plan.centers)["other"])
+
+
+LARGE, _ = universes(24, 600)
+
+
+@pytest.mark.parametrize("universe", sorted(LARGE))
+@pytest.mark.parametrize("levels", [1, 2])
+def test_near_the_best_with_a_bound_that_holds(universe, levels):
+    metric = LARGE[universe]
+    n = len(metric)
+    weights = np.random.default_rng(3).integers(0, 5, n).astype(float)
+    limit = float(np.quantile(metric.distances(metric.ids[:20]), 0.1))
+    objective = (o.MaxCoverage(5, limit), o.BackupCoverage(5, limit, first=0.7))[levels - 1]
+    exact = mdp.solve(metric, objective, weights=weights)
+    instance = instance_of(metric, weights, opened=[metric.ids[3]])
+    worth = objective._worth(instance)
+    sites, bound = sampled_cover(instance, 5, limit, worth)
+    assert len(set(sites.tolist())) == 5
+    assert 3 in sites
+    value = objective.judge(instance, sites).value
+    assert value <= bound * (1 + 1e-9)
+    free = instance_of(metric, weights)
+    sites, bound = sampled_cover(free, 5, limit, worth)
+    value = objective.judge(free, sites).value
+    assert 0.8 * exact.value <= value <= exact.value * (1 + 1e-9) <= bound * (1 + 2e-9)
+
+
+def test_more_sites_than_groups_of_them():
+    metric = LARGE["points"]
+    instance = instance_of(metric, np.ones(len(metric)))
+    sites, bound = sampled_cover(instance, 60, 3.0, instance.weight[None, :])
+    value = o.MaxCoverage(60, 3.0).judge(instance, sites).value
+    assert len(set(sites.tolist())) == 60
+    assert value <= bound * (1 + 1e-9)
+    assert value >= 0.9 * mdp.solve(metric, o.MaxCoverage(60, 3.0)).value
+
+
+WIDE, _draws = universes(12, 140)
+WIDE["table"] = mdp.CostTable(_draws.random((40, 80)).round(3) * 100)
+CHOICES = {
+    "anywhere": {},
+    "opened": {"opened": [7, 21]},
+    "candidates": {"candidates": range(0, 40, 2)},
+    "all opened": {"opened": [3, 8, 20, 31, 35]},
+}
+
+
+@pytest.mark.parametrize("choice", sorted(CHOICES))
+@pytest.mark.parametrize("universe", sorted(WIDE))
+def test_centers_near_the_best_with_a_bound_that_holds(universe, choice, monkeypatch):
+    monkeypatch.setattr(wide_center, "_SAMPLE", 80)
+    monkeypatch.setattr(wide_center, "_SECONDS", 100)  # looks at the clock, on any machine
+    ticks = itertools.count()
+    monkeypatch.setattr(wide_center, "time", SimpleNamespace(process_time=lambda: next(ticks)))
+    metric = WIDE[universe]
+    weights = np.random.default_rng(3).integers(0, 3, len(metric)).astype(float)
+    wanted = {name: [metric.sites[i] for i in at] for name, at in CHOICES[choice].items()}
+    exact = mdp.solve(metric, o.PCenter(5), weights=weights, **wanted)
+    assert exact.gap == 0
+    monkeypatch.setattr(p_center, "_LARGE", 10)
+    plan = mdp.solve(metric, o.PCenter(5), weights=weights, **wanted)
+    assert len(set(plan.centers)) == 5
+    assert set(wanted.get("opened", [])) <= set(plan.centers)
+    assert set(plan.centers) <= set(wanted.get("candidates", metric.sites))
+    assert plan.value == plan.compare(plan.centers)["other"]
+    assert plan.bound <= exact.value * (1 + 1e-9) <= plan.value * (1 + 2e-9)
+    assert plan.value <= 1.15 * exact.value
+    assert plan.bound >= (0 if choice == "all opened" else 0.75) * exact.value
+
+
+def test_costs_of_which_the_least_is_nearly_the_largest(monkeypatch):
+    """Within a little less no site reaches anybody, and no prices are to be found."""
+    monkeypatch.setattr(p_center, "_LARGE", 10)
+    monkeypatch.setattr(wide_center, "_SECONDS", 0.5)
+    table = mdp.CostTable(600.0 + np.random.default_rng(1).integers(0, 9, (30, 40)))
+    plan = mdp.solve(table, o.PCenter(3))
+    assert plan.value == plan.compare(plan.centers)["other"] and plan.bound <= plan.value <= 608
+
+
+def test_exchanges_reach_scattered_demand_too():
+    metric = WIDE["graph"]
+    everywhere = np.arange(len(metric))
+    differing = metric.distance_rows(everywhere)
+    search = wide_center.WideSearch(instance_of(metric, np.ones(len(metric))), everywhere, 5)
+    search._end = np.inf
+    radius = search.lists.radius = 1.3 * mdp.solve(metric, o.PCenter(5)).value
+    search._add_lists([0, 100])
+    search._add_extra_clients()
+    sites = search._cover(radius, np.arange(5))
+    assert len(search._extra) > 50
+    assert (differing[sites][:, search._extra].min(axis=0) <= radius).all()

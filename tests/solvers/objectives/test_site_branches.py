@@ -15,7 +15,7 @@ from metricdp.solvers.objectives.single_source import SingleSourceSearch
 from metricdp.solvers.objectives.site_branches import SiteGroups
 from metricdp.solvers.stopping import Deadline
 
-from .test_single_source import instance, least
+from .test_capacitated import instance, least
 
 NONE = np.empty(0, np.int64)
 

@@ -1,6 +1,9 @@
-"""What the canvas is given of a universe: places, edges, weights and remarks, read back naively."""
+"""What the canvas is given of a universe, read back naively, and the frame of its pages: markup,
+scripts and styles in their order, and text that stays text.
+"""
 
 import base64
+import json
 
 import networkx as nx
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.report.canvas import network
+from metricdp.report.canvas.stage import notes_html, page_html, script_json
 from tests.report.map.test_map import grid, unsqueezed
 
 
@@ -83,3 +87,32 @@ def test_edges_are_drawn_along_their_courses():
     step = (by_name["b"] - by_name["a"])[0]  # kilometers of 0.02 degrees of longitude
     np.testing.assert_allclose(at - by_name["a"], [step / 4, 1.112], atol=1e-3)
     assert net.data()["bends"]["x"]["n"] == 1
+
+
+EVIL = "</script><img src=x onerror=alert(1)>"
+
+
+def page(title="a map", layer="Roads", credit=None):
+    return page_html(
+        title,
+        {"network": layer},
+        credit,
+        {"id": EVIL},
+        beside="",
+        notes="",
+        scripts=["map/page.js"],
+        styles=["explore/page.css"],
+    )
+
+
+def test_what_users_say_is_text():
+    shown = page(EVIL, EVIL, EVIL)
+    assert EVIL not in shown and "<img" not in shown and shown.count("&lt;img") == 5
+    assert EVIL not in notes_html([EVIL], "Notes") and "<h2>Notes</h2>" in notes_html([], "Notes")
+    reported = script_json({"id": EVIL, "n": 1})
+    assert "<" not in reported and json.loads(reported) == {"id": EVIL, "n": 1}
+
+
+def test_without_an_attribution_there_is_an_empty_place_for_it():
+    assert '<p id="credit" hidden></p>' in page()
+    assert '<p id="credit">© me</p>' in page(credit="© me")
