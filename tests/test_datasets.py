@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp import datasets
 from metricdp.errors import DownloadError, GraphFileError, InputError, MissingExtraError
 from tests import cases, refuses
 from tests.bench.test_p_median import POINTS, least, text
@@ -73,7 +72,7 @@ def small(server, monkeypatch):
     """A data set of three vertices that the local server has; no data folder."""
     monkeypatch.delenv("METRICDP_DATA", raising=False)
     info = replace(
-        datasets.describe("pmed1"),
+        mdp.datasets.describe("pmed1"),
         name="small",
         url=f"{server.url}/small.txt",
         file="small.txt",
@@ -90,7 +89,7 @@ def small(server, monkeypatch):
 
 
 def register(monkeypatch, info):
-    monkeypatch.setattr(datasets, "_registry", lambda: {info.name: info})
+    monkeypatch.setattr(mdp.datasets, "_registry", lambda: {info.name: info})
 
 
 def zipped(member, content):
@@ -103,12 +102,12 @@ def zipped(member, content):
 
 @needs_pooch
 def test_a_set_is_downloaded_once_and_loaded(small, server, tmp_path):
-    problem = datasets.load("Small", cache=tmp_path / "new" / "cache")
+    problem = mdp.datasets.load("Small", cache=tmp_path / "new" / "cache")
     assert (len(problem.metric), problem.k, problem.optimum) == (3, 1, 9)
     assert problem.metric.distances([1], [3]).tolist() == [[9.0]]
-    path = datasets.fetch("small", cache=tmp_path / "new" / "cache")
+    path = mdp.datasets.fetch("small", cache=tmp_path / "new" / "cache")
     assert path.read_bytes() == CONTENT
-    assert path == datasets.locate("small", cache=tmp_path / "new" / "cache")
+    assert path == mdp.datasets.locate("small", cache=tmp_path / "new" / "cache")
     assert server.asked == ["/small.txt"]
 
 
@@ -119,7 +118,7 @@ def test_a_set_is_downloaded_once_and_loaded(small, server, tmp_path):
 )
 def test_packed_downloads_are_kept_unpacked(small, server, tmp_path, packed):
     server.pages["/small.txt"] = packed
-    assert datasets.fetch("small", cache=tmp_path).read_bytes() == CONTENT
+    assert mdp.datasets.fetch("small", cache=tmp_path).read_bytes() == CONTENT
     assert [p.name for p in tmp_path.iterdir()] == ["small.txt"]
 
 
@@ -136,7 +135,7 @@ def test_packed_downloads_are_kept_unpacked(small, server, tmp_path, packed):
 )
 def test_a_wrong_download_is_refused_and_nothing_is_kept(small, server, tmp_path, page, reason):
     server.pages = {} if page is None else {"/small.txt": page}
-    caught = refuses(reason, datasets.fetch, "small", error=DownloadError, cache=tmp_path)
+    caught = refuses(reason, mdp.datasets.fetch, "small", error=DownloadError, cache=tmp_path)
     assert (caught.name, caught.url) == ("small", small.url)
     assert small.url in str(caught) and "METRICDP_DATA" in str(caught)
     assert "\n" not in str(caught)
@@ -146,7 +145,7 @@ def test_a_wrong_download_is_refused_and_nothing_is_kept(small, server, tmp_path
 @needs_pooch
 def test_an_interrupted_download_leaves_nothing(small, server, tmp_path):
     server.promised["/small.txt"] = 10 * len(CONTENT)
-    refuses("broke off", datasets.fetch, "small", error=DownloadError, cache=tmp_path)
+    refuses("broke off", mdp.datasets.fetch, "small", error=DownloadError, cache=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -155,8 +154,8 @@ def test_ctrl_c_leaves_nothing(small, tmp_path, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(datasets, "_unpacked", stop)
-    refuses("", datasets.fetch, "small", error=KeyboardInterrupt, cache=tmp_path)
+    monkeypatch.setattr(mdp.datasets, "_unpacked", stop)
+    refuses("", mdp.datasets.fetch, "small", error=KeyboardInterrupt, cache=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -166,20 +165,20 @@ def test_no_server(small, tmp_path, monkeypatch):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     register(monkeypatch, replace(small, url=f"http://127.0.0.1:{port}/small.txt"))
-    refuses("no connection", datasets.fetch, "small", error=DownloadError, cache=tmp_path)
+    refuses("no connection", mdp.datasets.fetch, "small", error=DownloadError, cache=tmp_path)
 
 
 @needs_pooch
 def test_a_cache_that_is_a_file(small, tmp_path):
     (tmp_path / "cache").write_text("not a folder")
     with pytest.raises(DownloadError, match="cannot be written"):
-        datasets.fetch("small", cache=tmp_path / "cache")
+        mdp.datasets.fetch("small", cache=tmp_path / "cache")
 
 
 @needs_pooch
 def test_a_damaged_file_in_the_cache_is_replaced(small, server, tmp_path):
     (tmp_path / "small.txt").write_bytes(b"3 2 1\n")
-    assert datasets.fetch("small", cache=tmp_path).read_bytes() == CONTENT
+    assert mdp.datasets.fetch("small", cache=tmp_path).read_bytes() == CONTENT
     assert server.asked == ["/small.txt"]
 
 
@@ -190,8 +189,8 @@ def test_the_data_folder_wins_and_needs_no_pooch(small, server, tmp_path, monkey
     file = tmp_path / place
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(gzip.compress(CONTENT) if place.endswith(".gz") else CONTENT)
-    assert datasets.fetch("small") == datasets.locate("small") == file
-    assert len(datasets.load("small").metric) == 3
+    assert mdp.datasets.fetch("small") == mdp.datasets.locate("small") == file
+    assert len(mdp.datasets.load("small").metric) == 3
     assert server.asked == []
 
 
@@ -201,27 +200,27 @@ def test_a_file_in_the_data_folder_is_verified(small, server, tmp_path, monkeypa
     with pytest.raises(
         GraphFileError, match=r"small.txt: is not the data set small: its sha256 is [0-9a-f]{64}"
     ):
-        datasets.load("small")
+        mdp.datasets.load("small")
     assert server.asked == []
 
 
 @needs_pooch
 def test_what_the_data_folder_lacks_is_downloaded(small, tmp_path, monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    assert datasets.fetch("small", cache=tmp_path / "cache").parent == tmp_path / "cache"
+    assert mdp.datasets.fetch("small", cache=tmp_path / "cache").parent == tmp_path / "cache"
 
 
 def test_a_data_folder_that_is_none(small, tmp_path, monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path / "nowhere"))
-    refuses("nowhere is not a directory", datasets.fetch, "small")
+    refuses("nowhere is not a directory", mdp.datasets.fetch, "small")
 
 
 def test_without_pooch_the_extra_is_named(small, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(MissingExtraError, match=r"\[datasets\]") as caught:
-        datasets.fetch("small", cache=tmp_path)
+        mdp.datasets.fetch("small", cache=tmp_path)
     assert caught.value.extra == "datasets"
-    assert datasets.locate("small") is None
+    assert mdp.datasets.locate("small") is None
 
 
 @cases(
@@ -233,17 +232,17 @@ def test_without_pooch_the_extra_is_named(small, tmp_path, monkeypatch):
     ("", "names()"),
 )
 def test_an_unknown_name_lists_near_ones(name, hint):
-    refuses(re.escape(hint), datasets.describe, name)
+    refuses(re.escape(hint), mdp.datasets.describe, name)
 
 
 def test_a_name_must_be_text():
     with pytest.raises(InputError, match="no data set"):
-        datasets.describe(7)  # type: ignore[arg-type]
+        mdp.datasets.describe(7)  # type: ignore[arg-type]
 
 
 def test_the_registry_is_complete():
-    assert datasets.names()[:40] == [f"pmed{i}" for i in range(1, 41)]
-    for info in map(datasets.describe, datasets.names()):
+    assert mdp.datasets.names()[:40] == [f"pmed{i}" for i in range(1, 41)]
+    for info in map(mdp.datasets.describe, mdp.datasets.names()):
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in info.sha256)
         assert info.url.startswith("https://") and info.page.startswith("https://")
         assert "{" not in info.url
@@ -286,9 +285,9 @@ def test_optima_and_k_are_those_of_the_library(monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(DATA))
     rows = (DATA / "pmed/pmedopt.txt").read_text().splitlines()[1:]
     stated = dict(row.split() for row in rows if row.split())
-    for name in datasets.names()[:40]:
-        info = datasets.describe(name)
-        assert (info.optimum, info.k) == (int(stated[name]), read_pmed_p(datasets.fetch(name)))
+    for name in mdp.datasets.names()[:40]:
+        info = mdp.datasets.describe(name)
+        assert (info.optimum, info.k) == (int(stated[name]), read_pmed_p(mdp.datasets.fetch(name)))
 
 
 @needs_data
@@ -298,12 +297,12 @@ def test_the_publisher_s_ca_grqc_is_the_same_graph(tmp_path, monkeypatch):
     """
     copy = (DATA / "social/ca-GrQc.txt").read_bytes()
     upstream = copy.split(b"\n", 1)[1].replace(b"CA-GrQc.txt", b"CA-GrQc.txt ", 1)
-    assert hashlib.sha256(upstream).hexdigest() == datasets.describe("ca-GrQc").sha256[0]
+    assert hashlib.sha256(upstream).hexdigest() == mdp.datasets.describe("ca-GrQc").sha256[0]
     (tmp_path / "ca-GrQc.txt").write_bytes(upstream)
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    graph = datasets.load("ca-GrQc").metric.graph
+    graph = mdp.datasets.load("ca-GrQc").metric.graph
     monkeypatch.setenv("METRICDP_DATA", str(DATA))
-    other = datasets.load("ca-GrQc").metric.graph
+    other = mdp.datasets.load("ca-GrQc").metric.graph
     assert graph.ids == other.ids and (graph.indices == other.indices).all()
 
 
@@ -317,7 +316,7 @@ TINY = text(POINTS).encode()
 def plane_set(monkeypatch, tmp_path):
     """A point set that lies in the data folder."""
     info = replace(
-        datasets.describe("rl1304"),
+        mdp.datasets.describe("rl1304"),
         name="tiny14",
         file="tiny14.tsp",
         vertices=14,
@@ -331,7 +330,7 @@ def plane_set(monkeypatch, tmp_path):
 
 
 def test_points_are_loaded_as_a_plane(plane_set):
-    found = datasets.load("tiny14")
+    found = mdp.datasets.load("tiny14")
     assert isinstance(found.metric, mdp.EuclideanMetric)
     assert found.metric.distances([0])[0].tolist() == np.hypot(*(POINTS - POINTS[0]).T).tolist()
 
@@ -346,7 +345,7 @@ def test_the_benchmark_fetches_points_by_name(server, plane_set, capsys, monkeyp
     server.pages["/tiny14.tsp.gz"] = gzip.compress(TINY)
     register(monkeypatch, replace(plane_set, url=f"{server.url}/tiny14.tsp.gz"))
     cache = tmp_path / "cache"
-    monkeypatch.setattr(datasets, "_cache_folder", lambda given: cache)
+    monkeypatch.setattr(mdp.datasets, "_cache_folder", lambda given: cache)
     ran = works(capsys, "bench", "tsplib", "--instances", "tiny14", "-p", "3", "--exact", "--json")
     assert ran.json["rows"][0]["cost"] == least(3)
     assert (cache / "tiny14.tsp").read_bytes() == TINY
@@ -363,11 +362,11 @@ def test_without_a_folder_names_must_be_those_of_point_sets(here, capsys, monkey
 @pytest.mark.skipif(not (DATA / "plan/tsplib").is_dir(), reason="real data not found")
 def test_real_points_are_what_the_registry_says(monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(DATA))
-    sets = [info for info in map(datasets.describe, datasets.names()) if info.edges == 0]
+    sets = [info for info in map(mdp.datasets.describe, mdp.datasets.names()) if info.edges == 0]
     assert [info.name for info in sets] == ["u1060", "rl1304", "fl1400", "pcb3038", "rl5915"]
     for info in sets:
-        assert len(datasets.load(info.name).metric) == info.vertices
+        assert len(mdp.datasets.load(info.name).metric) == info.vertices
 
 
 def test_names_near_are_reported():
-    refuses("did you mean pcb3038", datasets.describe, "pcb3083")
+    refuses("did you mean pcb3038", mdp.datasets.describe, "pcb3083")

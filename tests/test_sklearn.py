@@ -23,7 +23,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import metricdp as mdp
 from metricdp.errors import BudgetError, InputError, MissingExtraError
-from metricdp.privacy import PrivateDataWarning
 from metricdp.sklearn import KMedoids, PrivateKMeans, PrivateKMedian, _corners
 from tests import cases, path_metric, refuses
 from tests.methods.test_privacy import of_other_number
@@ -48,7 +47,7 @@ DO_NOT_APPLY = {
 )
 def test_scikit_learns_own_checks(estimator, check):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivateDataWarning)
+        warnings.simplefilter("ignore", mdp.PrivateDataWarning)
         check(estimator)
 
 
@@ -76,7 +75,7 @@ def test_finds_the_clusters_and_says_what_they_cost(kind, rows):
     assert np.array_equal(model.predict(rows), away.argmin(axis=1))
     assert model.transform(rows) == pytest.approx(away, abs=1e-6)
     assert list(model.get_feature_names_out()) == [f"{kind.__name__.lower()}{i}" for i in range(3)]
-    with pytest.warns(PrivateDataWarning):
+    with pytest.warns(mdp.PrivateDataWarning):
         assert model.score(rows) == pytest.approx(-(away.min(axis=1) ** model._power).sum())
     assert model.release_.k_means(5).centers.shape == (5, 2)
 
@@ -172,13 +171,13 @@ def test_nobody_is_somebody_too():
         model = PrivateKMeans(4, epsilon=1, bounds=([0, 1], [1, 2])).fit(np.ones((n, 2)))
         assert model.cluster_centers_.shape == (4, 2) and len(model.predict(np.ones((0, 2)))) == 0
         assert model.transform(np.ones((0, 2))).shape == (0, 4)
-        with pytest.warns(PrivateDataWarning):
+        with pytest.warns(mdp.PrivateDataWarning):
             assert model.score(np.ones((0, 2))) == 0
 
 
 def test_scores_warn_in_a_search_too(rows):
     search = GridSearchCV(PrivateKMeans(2, epsilon=1, bounds=(0, 1)), {"n_clusters": [1, 3]}, cv=2)
-    with pytest.warns(PrivateDataWarning, match="fits once for each choice and split"):
+    with pytest.warns(mdp.PrivateDataWarning, match="fits once for each choice and split"):
         assert search.fit(rows[:4000]).best_params_ == {"n_clusters": 3}
 
 

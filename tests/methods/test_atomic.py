@@ -16,7 +16,6 @@ from metricdp import methods, privacy
 from metricdp.accounting import Cost
 from metricdp.audit.worlds import small_nets
 from metricdp.metrics.set_systems import Balls
-from metricdp.metrics.vectors import EuclideanMetric
 from tests import path_metric
 from tests.fuzzing import LONG_FORM, fuzz
 from tests.privacy_worlds import BOX, UnitCells, finest
@@ -200,7 +199,7 @@ def test_every_door_of_the_gate_answers_or_leaves_the_budget_slice_alone(price, 
                 assert (budget.spent, budget.spent_delta) == (0, 0)
 
 
-class Rows(EuclideanMetric):
+class Rows(mdp.EuclideanMetric):
     """A metric of somebody's own, whose rows are as a test wants them."""
 
     rows = staticmethod(lambda rows: rows)

@@ -12,7 +12,6 @@ import metricdp as mdp
 from metricdp import methods
 from metricdp.accounting import Cost
 from metricdp.audit.patch import patched
-from metricdp.errors import BudgetError, InputError
 from metricdp.methods import BY_NAME, question
 from metricdp.methods.asking import Ask, counts_of
 from metricdp.methods.box import quadtree
@@ -115,7 +114,7 @@ def test_a_method_that_breaks_its_word_is_seen(careless, test):
         def demands(self):
             return super().demands()[:1]
 
-    refuses("", lambda: getattr(Case(), test)(), error=(AssertionError, BudgetError))
+    refuses("", lambda: getattr(Case(), test)(), error=(AssertionError, mdp.BudgetError))
 
 
 CLASSES = [name for name in methods.__all__ if isinstance(getattr(methods, name), type)]
@@ -146,7 +145,7 @@ def test_a_class_is_built_by_its_name_and_says_it(name):
     kind = getattr(methods, name)
     try:
         assert repr(kind()).startswith(f"{name}(")
-    except (TypeError, InputError) as error:
+    except (TypeError, mdp.InputError) as error:
         pytest.fail(f"{name}() does not stand: {error}")
     if kind in methods.BY_NAME.values():
         assert methods.BY_NAME[kind.name] is kind and type(methods.method_of(kind.name)) is kind

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.methods import solving
 from metricdp.methods.box import quadtree
 from tests import naive_objectives as naive
@@ -127,9 +126,9 @@ def _best(value, costs, weights, k, largest):
 def test_what_a_box_refuses():
     space = SPACES[2]
     for name in ("weights", "candidates", "loads"):
-        with pytest.raises(InputError, match=f"{name} needs a finite universe"):
+        with pytest.raises(mdp.InputError, match=f"{name} needs a finite universe"):
             mdp.solve(space, o.PCenter(1), **{name: np.arange(3)})
-    with pytest.raises(InputError, match="capacities must be one number in a box"):
+    with pytest.raises(mdp.InputError, match="capacities must be one number in a box"):
         mdp.solve(space, o.Capacitated(1, [1.0, 2.0]))
     plan = mdp.solve(space, o.PCenter(1))
     for sites in ([1.0, 2.0], [[1.0, 2.0, 3.0]], [[np.nan, 0.0]], ["a"]):

@@ -14,16 +14,7 @@ import metricdp as mdp
 from metricdp.methods import question
 from metricdp.methods.finite import rounds as rules
 from metricdp.methods.finite.rounds import FEWEST_PARTS
-from metricdp.methods.question import Result
-from metricdp.privacy import (
-    BudgetSlice,
-    CountQuery,
-    HistogramQuery,
-    Ledger,
-    PrivateDemand,
-    _vault,
-    measure,
-)
+from metricdp.privacy import BudgetSlice, CountQuery, HistogramQuery, _vault, measure
 from metricdp.releases import Release
 from metricdp.running import runner
 from tests import path_metric
@@ -53,7 +44,7 @@ class World:
         users = [f"{SECRET}-{i % 20_000}" for i in range(NUMBER)] if kind == "users" else None
         records = self.records if kind == "box" else [self.universe.ids[i] for i in self.records]
         most = 3 if users else None
-        self.demand = PrivateDemand(self.universe, records, user=users, max_contributions=most)
+        self.demand = mdp.PrivateDemand(self.universe, records, user=users, max_contributions=most)
 
     def secrets(self, release) -> list[np.ndarray]:
         """Records, their positions, exact weights and exact counts of the release's parts: of all
@@ -108,10 +99,10 @@ def tells(text: str) -> bool:
 def leaks(result, world) -> list[str]:
     """What of the world's secrets can be found in a result, by any way."""
     found = []
-    release = result.release if isinstance(result, Result) else result
+    release = result.release if isinstance(result, mdp.Result) else result
     secrets = world.secrets(release)
     for value in reachable(result):
-        if isinstance(value, PrivateDemand | Ledger | BudgetSlice):
+        if isinstance(value, mdp.PrivateDemand | mdp.Ledger | BudgetSlice):
             found.append(f"a {type(value).__name__}")
         numbers = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
         if numbers and any(value.shape == s.shape and np.allclose(value, s) for s in secrets):
@@ -191,7 +182,7 @@ LEAKS = {
     "the number of records": lambda release, world: (NUMBER,),
     "a message": lambda release, world: f"{NUMBER:,} records read",
     "a user": lambda release, world: SECRET + "-7",
-    "the ledger": lambda release, world: Ledger(1),
+    "the ledger": lambda release, world: mdp.Ledger(1),
 }
 
 
@@ -257,14 +248,14 @@ def test_results_are_functions_of_the_noisy_values(kind, hint, neighboring, monk
     rng = np.random.default_rng(1)
     universe = road_like(12) if kind == "graph" else mdp.EuclideanSpace([0, 0], [1, 1])
     few, many = (
-        [PrivateDemand(universe, rng.choice(20, n).tolist()) for n in (3, 9000)]
+        [mdp.PrivateDemand(universe, rng.choice(20, n).tolist()) for n in (3, 9000)]
         if kind == "graph"
-        else [PrivateDemand(universe, rng.random((n, 2)) ** p) for n, p in ((3, 1), (9000, 4))]
+        else [mdp.PrivateDemand(universe, rng.random((n, 2)) ** p) for n, p in ((3, 1), (9000, 4))]
     )
     asked = fixed(monkeypatch)
     outcomes = []
     for demand in (few, many):
-        ledger = Ledger(1, neighboring=neighboring)
+        ledger = mdp.Ledger(1, neighboring=neighboring)
         release = mdp.release(universe, demand, epsilon=0.8, ledger=ledger, records_hint=hint)
         outcomes.append((outcome(release), ledger.entries, ledger.left))
     assert outcomes[0] == outcomes[1]
@@ -283,8 +274,8 @@ def test_rounds_in_a_box_are_functions_of_the_noisy_values(power, neighboring, m
     universe, rng = mdp.EuclideanSpace([0, 0], [1, 1]), np.random.default_rng(1)
     asked, outcomes = fixed(monkeypatch), []
     for n, spread in ((3, 1), (9000, 4)):
-        demand = PrivateDemand(universe, rng.random((n, 2)) ** spread)
-        ask, ledger = (mdp.k_median, mdp.k_means)[power - 1], Ledger(2, neighboring=neighboring)
+        demand = mdp.PrivateDemand(universe, rng.random((n, 2)) ** spread)
+        ask, ledger = (mdp.k_median, mdp.k_means)[power - 1], mdp.Ledger(2, neighboring=neighboring)
         result = ask(universe, demand, 4, epsilon=1.92, ledger=ledger)
         outcomes.append((result.to_dict(), outcome(result.release)))
     assert outcomes[0] == outcomes[1]
@@ -297,7 +288,7 @@ def test_rounds_in_a_box_are_functions_of_the_noisy_values(power, neighboring, m
 
 def test_other_noisy_values_give_other_results(monkeypatch):
     universe = road_like(12)
-    demand, seen = PrivateDemand(universe, [0, 1]), []
+    demand, seen = mdp.PrivateDemand(universe, [0, 1]), []
     for seed in (1, 2):
         fixed(monkeypatch, seed=seed)
         seen.append(outcome(mdp.release(universe, demand, epsilon=0.8))["weights"])
@@ -306,7 +297,7 @@ def test_other_noisy_values_give_other_results(monkeypatch):
 
 def test_the_number_of_parts_follows_the_noisy_count_only(monkeypatch):
     universe = road_like(20)
-    demand, parts = PrivateDemand(universe, list(range(300)) * 10), []
+    demand, parts = mdp.PrivateDemand(universe, list(range(300)) * 10), []
     for total in (-500, 0, 3000, 100_000):
         fixed(monkeypatch, total=total)
         parts.append(mdp.release(universe, demand, epsilon=1).histograms[0].query.n_parts)
@@ -319,7 +310,7 @@ def test_exactly_two_reads(monkeypatch):
     monkeypatch.setattr(_vault, "_open", lambda holder: opened.append(1) or real(holder))
     monkeypatch.setattr(rules, "ENOUGH", np.inf)  # one round, whatever the noise
     metric = path_metric(30)
-    demand = PrivateDemand(metric, [3] * 50)
+    demand = mdp.PrivateDemand(metric, [3] * 50)
     release = mdp.release(metric, demand, epsilon=1)
     assert len(opened) == 2
     for k in range(1, 31):
@@ -334,7 +325,9 @@ def test_the_histogram_names_every_part_whatever_the_demand():
     metric = path_metric(30)
     first = []
     for records in ([], [3] * 1000):
-        release = mdp.release(metric, PrivateDemand(metric, records), epsilon=1, records_hint=500)
+        release = mdp.release(
+            metric, mdp.PrivateDemand(metric, records), epsilon=1, records_hint=500
+        )
         first.append(release.histograms[0].query.labels.tolist())
         for histogram in release.histograms:
             assert isinstance(histogram.query, HistogramQuery)

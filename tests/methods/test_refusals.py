@@ -6,7 +6,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import BudgetError, InputError, UnknownIdError
-from metricdp.metrics import PrecomputedMetric
 from tests import cases, named, path_metric, refuses, wrong
 from tests.privacy_worlds import all_text
 
@@ -25,7 +24,7 @@ BOTH = [
     *wrong(
         "another universe",
         universe=[path_metric(6)],
-        demand=[mdp.PrivateDemand(PrecomputedMetric([[0, 1], [1, 0]]), [0])],
+        demand=[mdp.PrivateDemand(mdp.PrecomputedMetric([[0, 1], [1, 0]]), [0])],
     ),
     ({"universe": BOX, "k": 1}, "another universe"),
     ({"demand": [0, 5]}, "must be a PrivateDemand, got list"),

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.methods.demand_release import drawn, nearby
 from tests import cases, grid_metric, named, refuses
 from tests.cli_world import build_road, fails, run
@@ -49,7 +48,7 @@ def test_a_box_comes_back(tmp_path):
     np.testing.assert_array_equal(again.sides, release.sides)
     sample = again.sample(500, seed=1).points
     assert len(np.unique(sample, axis=0)) == 500  # spread over cells, not on their middles
-    with pytest.raises(InputError, match="is not a release of"):
+    with pytest.raises(mdp.InputError, match="is not a release of"):
         mdp.Release.load(tmp_path / "b.release", mdp.EuclideanSpace([0, 0], [8, 9]))
 
 
@@ -69,7 +68,7 @@ def test_a_box_of_another_coordinate_system_is_another_place(tmp_path):
 def test_another_universe_is_refused(release, tmp_path):
     release.save(tmp_path / "a.release")
     for other in (nx.grid_2d_graph(9, 8), nx.relabel_nodes(nx.grid_2d_graph(9, 9), {(0, 0): "x"})):
-        with pytest.raises(InputError, match="another universe"):
+        with pytest.raises(mdp.InputError, match="another universe"):
             mdp.Release.load(tmp_path / "a.release", mdp.GraphMetric(other, weight=None))
 
 

@@ -3,7 +3,6 @@
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from tests import path_metric
 
 pd = pytest.importorskip("pandas")
@@ -29,7 +28,7 @@ def test_a_default_index_says_nothing():
 
 def test_a_repeated_label_is_named():
     twice = pd.Series([1, 2], index=["a", "a"])
-    with pytest.raises(InputError, match="weights must name every id once; 'a' is repeated"):
+    with pytest.raises(mdp.InputError, match="weights must name every id once; 'a' is repeated"):
         mdp.solve(METRIC, o.KMedian(1), weights=twice)
-    with pytest.raises(InputError, match="costs must name every id once; 'a' is repeated"):
+    with pytest.raises(mdp.InputError, match="costs must name every id once; 'a' is repeated"):
         mdp.solve(METRIC, o.FacilityLocation(twice))

@@ -9,7 +9,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.cli.streams import to_json
-from metricdp.errors import InputError
 from metricdp.solvers.objectives.instance import Chosen
 from tests import cases, path_metric, refuses
 from tests import naive_objectives as naive
@@ -123,9 +122,9 @@ def test_a_start_is_where_searches_begin_and_never_lost(monkeypatch):
 
 def test_where_no_single_source_has_capacity_left():
     metric = path_metric(3)
-    with pytest.raises(InputError, match="2 has a load of 7, more than any site"):
+    with pytest.raises(mdp.InputError, match="2 has a load of 7, more than any site"):
         mdp.solve(metric, o.Capacitated(2, 6, single_source=True), weights=[2, 2, 7])
-    with pytest.raises(InputError, match="no assignment of every point to a single site"):
+    with pytest.raises(mdp.InputError, match="no assignment of every point to a single site"):
         mdp.solve(metric, o.Capacitated(2, 5, single_source=True), weights=[3, 3, 3])
     assert mdp.solve(metric, o.Capacitated(2, 5), weights=[3, 3, 3]).value == 3
 
@@ -348,5 +347,5 @@ def test_what_scenarios_cannot_do_is_said():
     ]
     for args, options, said in cases:
         refuses(said, mdp.solve, *args, **options)
-    with pytest.raises(InputError, match="scenarios are of"):
+    with pytest.raises(mdp.InputError, match="scenarios are of"):
         _ = mdp.solve(metric, o.KMedian(1)).scenarios

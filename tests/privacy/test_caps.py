@@ -10,7 +10,6 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.accounting.binding import Protection
-from metricdp.errors import InputError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, PrivateDemand, gate, measure
 from metricdp.privacy.caps import refined, squared_sensitivity
@@ -169,6 +168,6 @@ def test_bad_arguments_are_refused():
         refuses("", mdp.Caps, *bad)
     box = mdp.EuclideanSpace([0, 0], [1, 1])
     refuses("finite universe", mdp.PrivateDemand, box, [[0, 0]], user=[1], caps=caps)
-    with pytest.raises(InputError, match="max_snap"):
+    with pytest.raises(mdp.InputError, match="max_snap"):
         metric = mdp.EuclideanMetric([[0.0, 0.0]])
         mdp.PrivateDemand.from_coordinates(metric, [[0, 0]], user=[1], caps=caps, max_snap=1)

@@ -21,18 +21,13 @@ from metricdp import progress as progress_module
 from metricdp.accounting import journal
 from metricdp.audit.worlds import Coded
 from metricdp.errors import BudgetError, InputError, JournalError, ResourceError
-from metricdp.metrics import EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import (
     BudgetSlice,
     CostQuery,
     CountQuery,
     HistogramQuery,
-    Ledger,
-    PrivateDataWarning,
-    PrivateDemand,
     Query,
     _vault,
-    exact_cost,
     measure,
     select,
     split,
@@ -73,7 +68,9 @@ class Sneaky(CountQuery):
 
 
 def test_the_budget_slice_pays_before_the_vault_opens(opened):
-    measure(PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), 0.5, Ledger(1).charge(0.5))
+    measure(
+        mdp.PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), 0.5, mdp.Ledger(1).charge(0.5)
+    )
     assert opened == ["draw", "open"]
 
 
@@ -94,11 +91,11 @@ def test_the_budget_slice_pays_before_the_vault_opens(opened):
     ),
     ({"query": HistogramQuery(finest(THREE))}, "different universes"),
     (
-        {"query": HistogramQuery(finest(PrecomputedMetric(TWO.matrix, ids=TWO.ids)))},
+        {"query": HistogramQuery(finest(mdp.PrecomputedMetric(TWO.matrix, ids=TWO.ids)))},
         "different universes",
     ),
     ({"query": HistogramQuery(UnitCells(BOX))}, "different universes"),
-    ({"budget": Ledger(1)}, "needs a BudgetSlice, got Ledger"),
+    ({"budget": mdp.Ledger(1)}, "needs a BudgetSlice, got Ledger"),
     ({"budget": 0.5}, "needs a BudgetSlice, got float"),
     ({"epsilon": 0}, "epsilon must be positive"),
     ({"epsilon": -0.25}, "epsilon must be positive"),
@@ -109,16 +106,16 @@ def test_the_budget_slice_pays_before_the_vault_opens(opened):
     ids=str,
 )
 def test_refused_calls_read_and_spend_nothing(opened, change, error):
-    budget = Ledger(1).charge(0.5)
-    call = {"demand": PrivateDemand(TWO, ["a", "b"]), "query": CountQuery(), "epsilon": 0.25}
+    budget = mdp.Ledger(1).charge(0.5)
+    call = {"demand": mdp.PrivateDemand(TWO, ["a", "b"]), "query": CountQuery(), "epsilon": 0.25}
     refuses(error, measure, error=(InputError, BudgetError), **{**call, "budget": budget, **change})
     assert opened == []
     assert budget.spent == 0
 
 
 def test_a_ledger_that_refuses_reads_nothing(opened, tmp_path, monkeypatch):
-    demand = PrivateDemand(TWO, ["a"])
-    ledger = Ledger(1, journal=tmp_path / "ledger.jsonl")
+    demand = mdp.PrivateDemand(TWO, ["a"])
+    ledger = mdp.Ledger(1, journal=tmp_path / "ledger.jsonl")
     refuses("", lambda: measure(demand, CountQuery(), 1, ledger.charge(2)), error=BudgetError)
     monkeypatch.setattr(
         journal.os,
@@ -131,8 +128,8 @@ def test_a_ledger_that_refuses_reads_nothing(opened, tmp_path, monkeypatch):
 
 
 def test_a_call_in_pieces():
-    budget = Ledger(1).charge(0.3, purpose="two questions")
-    demand = PrivateDemand(THREE, ["a", "a", "c"], user=[1, 1, 2], max_contributions=2)
+    budget = mdp.Ledger(1).charge(0.3, purpose="two questions")
+    demand = mdp.PrivateDemand(THREE, ["a", "a", "c"], user=[1, 1, 2], max_contributions=2)
     count = measure(demand, CountQuery(), budget.epsilon / 20, budget)
     parts = measure(demand, HistogramQuery(finest(THREE)), budget.left, budget)
     receipt = count.receipt + parts.receipt
@@ -155,8 +152,8 @@ def test_a_call_in_pieces():
     ("replace-one", 3, 6, 2),
 )
 def test_sensitivities_on_the_receipt(neighboring, m, histogram, count):
-    demand = PrivateDemand(TWO, ["a"], user=["u"], max_contributions=m)
-    budget = Ledger(2, neighboring=neighboring).charge(2)
+    demand = mdp.PrivateDemand(TWO, ["a"], user=["u"], max_contributions=m)
+    budget = mdp.Ledger(2, neighboring=neighboring).charge(2)
     for query, sensitivity in ((HistogramQuery(finest(TWO)), histogram), (CountQuery(), count)):
         mechanism = measure(demand, query, 1, budget).receipt.mechanisms[0]
         assert (mechanism.sensitivity, mechanism.scale) == (sensitivity, sensitivity)
@@ -164,8 +161,8 @@ def test_sensitivities_on_the_receipt(neighboring, m, histogram, count):
 
 
 def test_zero_sensitivity_costs_nothing():
-    budget = Ledger(1, neighboring="replace-one").charge(1)
-    release = measure(PrivateDemand(TWO, ["a", "b", "b"]), CountQuery(), 1, budget)
+    budget = mdp.Ledger(1, neighboring="replace-one").charge(1)
+    release = measure(mdp.PrivateDemand(TWO, ["a", "b", "b"]), CountQuery(), 1, budget)
     assert release.values.tolist() == [3]
     assert (budget.spent, release.receipt.epsilon) == (0, 0)
     assert release.receipt.mechanisms[0].name == "exact"
@@ -192,7 +189,7 @@ def test_a_partition_of_a_finite_universe_never_sees_records(opened):
 
     query = HistogramQuery(Curious(TWO, (0, 1), 2))
     for _ in range(2):
-        measure(PrivateDemand(TWO, ["b", "b", "b"]), query, 1, Ledger(1).charge(1))
+        measure(mdp.PrivateDemand(TWO, ["b", "b", "b"]), query, 1, mdp.Ledger(1).charge(1))
     assert seen == [[0, 1]]
 
 
@@ -219,14 +216,14 @@ def test_a_failure_inside_shows_nothing(how, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     partition = Broken(BOX)
     object.__setattr__(partition, "how", how)
-    budget = Ledger(1).charge(1)
+    budget = mdp.Ledger(1).charge(1)
     with (
         warnings.catch_warnings(record=True) as warned,
         pytest.raises(
             ResourceError if how == "memory" else InputError, match="details withheld"
         ) as failed,
     ):
-        measure(PrivateDemand(BOX, [[1.25]]), HistogramQuery(partition), 1, budget)
+        measure(mdp.PrivateDemand(BOX, [[1.25]]), HistogramQuery(partition), 1, budget)
     said = caplog.text + "".join(capfd.readouterr()) + str(warned)
     assert CANARY not in all_text(failed.value) + said
     assert failed.value.__context__ is None
@@ -234,9 +231,9 @@ def test_a_failure_inside_shows_nothing(how, caplog, capfd):
 
 
 def test_a_release_holds_only_noise():
-    universe = PrecomputedMetric(1.0 - np.eye(2), ids=[CANARY, "b"])
-    demand = PrivateDemand(universe, 4861 * ["b"])
-    release = measure(demand, HistogramQuery(finest(universe)), "1/1000", Ledger(1).charge(1))
+    universe = mdp.PrecomputedMetric(1.0 - np.eye(2), ids=[CANARY, "b"])
+    demand = mdp.PrivateDemand(universe, 4861 * ["b"])
+    release = measure(demand, HistogramQuery(finest(universe)), "1/1000", mdp.Ledger(1).charge(1))
     plain = {name: getattr(release, name) for name in ("values", "query", "receipt")}
     assert set(vars(release)) == set(plain)
     text = (
@@ -251,8 +248,8 @@ def test_a_release_holds_only_noise():
 
 
 def test_calls_from_many_threads():
-    ledger, done = Ledger(1), []
-    demand, query = PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO))
+    ledger, done = mdp.Ledger(1), []
+    demand, query = mdp.PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO))
 
     def work():
         for _ in range(5):
@@ -267,32 +264,32 @@ def test_calls_from_many_threads():
 
 # Evaluation
 def test_exact_cost_sums_over_records_and_warns():
-    demand = PrivateDemand(line(10), [0, 0, 3, 9])
-    with pytest.warns(PrivateDataWarning, match="do not publish"):
-        assert exact_cost(demand, [1, 8]) == 1 + 1 + 2 + 1
-    with pytest.warns(PrivateDataWarning):
-        assert exact_cost(demand, [1, 8], power=2) == 1 + 1 + 4 + 1
-    square = EuclideanSpace([0, 0], [4, 4])
-    with pytest.warns(PrivateDataWarning):
-        assert exact_cost(PrivateDemand(square, [[3, 4], [9, 0]]), [[0.0, 0.0]]) == 5 + 4
-    with pytest.warns(PrivateDataWarning):
-        assert exact_cost(PrivateDemand(square, []), [[0.0, 0.0]]) == 0
+    demand = mdp.PrivateDemand(line(10), [0, 0, 3, 9])
+    with pytest.warns(mdp.PrivateDataWarning, match="do not publish"):
+        assert mdp.exact_cost(demand, [1, 8]) == 1 + 1 + 2 + 1
+    with pytest.warns(mdp.PrivateDataWarning):
+        assert mdp.exact_cost(demand, [1, 8], power=2) == 1 + 1 + 4 + 1
+    square = mdp.EuclideanSpace([0, 0], [4, 4])
+    with pytest.warns(mdp.PrivateDataWarning):
+        assert mdp.exact_cost(mdp.PrivateDemand(square, [[3, 4], [9, 0]]), [[0.0, 0.0]]) == 5 + 4
+    with pytest.warns(mdp.PrivateDataWarning):
+        assert mdp.exact_cost(mdp.PrivateDemand(square, []), [[0.0, 0.0]]) == 0
 
 
 @pytest.mark.filterwarnings("ignore::metricdp.privacy.PrivateDataWarning")
 @cases("arguments", ([0],), ([],), ([0], 0), ([0], -1), ([0], float("nan")), (["zz"],), ids=str)
 def test_exact_cost_refuses(opened, arguments):
-    demand = [0] if arguments == ([0],) else PrivateDemand(line(3), [0, 1])
-    refuses("", exact_cost, demand, *arguments)
+    demand = [0] if arguments == ([0],) else mdp.PrivateDemand(line(3), [0, 1])
+    refuses("", mdp.exact_cost, demand, *arguments)
     assert opened == []
 
 
 def test_exact_counts_are_of_every_point_and_warn():
-    with pytest.warns(PrivateDataWarning, match="do not publish") as warned:
-        assert exact_counts(PrivateDemand(line(5), [0, 0, 3])).tolist() == [2, 0, 0, 1, 0]
-        exact_cost(PrivateDemand(line(5), [0]), [1])
+    with pytest.warns(mdp.PrivateDataWarning, match="do not publish") as warned:
+        assert exact_counts(mdp.PrivateDemand(line(5), [0, 0, 3])).tolist() == [2, 0, 0, 1, 0]
+        mdp.exact_cost(mdp.PrivateDemand(line(5), [0]), [1])
     assert [one.filename for one in warned] == [__file__] * 2
-    for wrong in ([0], PrivateDemand(BOX, [[0.5]])):
+    for wrong in ([0], mdp.PrivateDemand(BOX, [[0.5]])):
         refuses("exact_counts needs a", exact_counts, wrong)
 
 
@@ -334,7 +331,7 @@ def test_everything_public_is_documented(name):
     assert getattr(metricdp.privacy, name).__doc__
 
 
-@cases("thing", CountQuery, HistogramQuery, PrivateDemand, Ledger, measure, exact_cost)
+@cases("thing", CountQuery, HistogramQuery, mdp.PrivateDemand, mdp.Ledger, measure, mdp.exact_cost)
 def test_privacy_sections(thing):
     assert "**Privacy.**" in thing.__doc__
     assert issubclass(CountQuery, Query)
@@ -358,14 +355,14 @@ def test_no_bar_tells_how_much_is_private(monkeypatch):
     universe.distance_rows(np.array([0]))
     assert [bar["disable"] for bar in bars] == [None]
     bars.clear()
-    select(PrivateDemand(universe, [0, 0, 3]), CostQuery(universe), 1, Ledger(1).charge(1))
+    select(mdp.PrivateDemand(universe, [0, 0, 3]), CostQuery(universe), 1, mdp.Ledger(1).charge(1))
     assert {bar["total"]: bar["disable"] for bar in bars if bar["unit"] == "source"} == {2: True}
 
 
 @pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
 def test_what_the_noise_would_refuse_is_not_charged(neighboring):
-    demand = PrivateDemand(TWO, ["a"], user=["u"], max_contributions=10**7)
-    ledger = Ledger(1, neighboring=neighboring)
+    demand = mdp.PrivateDemand(TWO, ["a"], user=["u"], max_contributions=10**7)
+    ledger = mdp.Ledger(1, neighboring=neighboring)
     for call in (mdp.k_median, mdp.k_means):
         with pytest.raises(InputError, match="large enough for noise of 64 bits"):
             call(TWO, demand, k=1, epsilon=1e-9, ledger=ledger)
@@ -386,10 +383,10 @@ THIRDS = Labels(THREE, (0, 1, 2), 3)
     (9, "add-remove", Fraction(7, 8)),
 )
 def test_the_largest_epsilons_that_one_unit_can_touch_are_paid(m, neighboring, cost):
-    ledger = Ledger(2, neighboring=neighboring)
+    ledger = mdp.Ledger(2, neighboring=neighboring)
     user = None if m == 1 else ["u", "u", "v"]
     bound = None if m == 1 else m
-    demand = PrivateDemand(THREE, ["a", "b", "c"], user=user, max_contributions=bound)
+    demand = mdp.PrivateDemand(THREE, ["a", "b", "c"], user=user, max_contributions=bound)
     parts = split(demand, THIRDS, ["1/8", "1/2", "1/4"], ledger, purpose="districts")
     assert ledger.spent == cost
     expected = [Fraction(1, 8), Fraction(1, 2), Fraction(1, 4)]
@@ -406,8 +403,8 @@ def test_exact_distribution_of_all_parts_together(m, neighboring):
     and reached.
     """
     shares = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 8)]
-    ledger = Ledger(4, neighboring=neighboring)
-    demand = PrivateDemand(THREE, ["a"], user=["u"], max_contributions=m)
+    ledger = mdp.Ledger(4, neighboring=neighboring)
+    demand = mdp.PrivateDemand(THREE, ["a"], user=["u"], max_contributions=m)
     scales = []
     for part, budget in split(demand, THIRDS, shares, ledger):
         scales.append(measure(part, CountQuery(), budget.left, budget).receipt.mechanisms[0].scale)
@@ -424,18 +421,18 @@ def test_exact_distribution_of_all_parts_together(m, neighboring):
 
 
 def test_parts_hold_their_records_and_only_theirs():
-    demand = PrivateDemand(THREE, ["a", "c", "c", "b", "c"])
-    parts = split(demand, Labels(THREE, (0, 0, 2), 3), 900, Ledger(1000))
+    demand = mdp.PrivateDemand(THREE, ["a", "c", "c", "b", "c"])
+    parts = split(demand, Labels(THREE, (0, 0, 2), 3), 900, mdp.Ledger(1000))
     assert [sorted(_open(part).tolist()) for part, _ in parts] == [[0, 1], [], [2, 2, 2]]
     query = HistogramQuery(finest(THREE))
     counts = [measure(part, query, 900, budget).values.tolist() for part, budget in parts]
     assert counts == [[1, 1, 0], [0, 0, 0], [0, 0, 3]]
-    in_box = split(PrivateDemand(BOX, [[0.5], [2.5], [2.7]]), UnitCells(BOX), 1, Ledger(1))
+    in_box = split(mdp.PrivateDemand(BOX, [[0.5], [2.5], [2.7]]), UnitCells(BOX), 1, mdp.Ledger(1))
     assert [len(_open(part)) for part, _ in in_box] == [1, 0, 2]
 
 
 def test_only_its_own_budget_slice_reads_a_part():
-    demand, ledger = PrivateDemand(THREE, ["a", "b", "c"]), Ledger(3)
+    demand, ledger = mdp.PrivateDemand(THREE, ["a", "b", "c"]), mdp.Ledger(3)
     (one, budget), (other, _), _ = split(demand, THIRDS, 1, ledger)
     outside = ledger.charge(1)
     for part, account in ((one, outside), (other, budget), (demand, budget)):
@@ -462,7 +459,7 @@ def test_only_its_own_budget_slice_reads_a_part():
     (1, finest(TWO), "different universes"),
 )
 def test_refusals_spend_nothing(epsilon, partition, error, sealed):
-    ledger, demand = Ledger(3), PrivateDemand(THREE, ["a"])
+    ledger, demand = mdp.Ledger(3), mdp.PrivateDemand(THREE, ["a"])
     refuses(error, split, demand, partition, epsilon, ledger)
     refuses("", split, demand, THIRDS, 4, ledger, error=BudgetError)
     assert ledger.spent == 0
@@ -470,8 +467,8 @@ def test_refusals_spend_nothing(epsilon, partition, error, sealed):
 
 def test_one_ledger_pays_for_many_districts():
     universe = line(40)
-    demand = PrivateDemand(universe, list(range(40)) * 50)
-    ledger = Ledger(1)
+    demand = mdp.PrivateDemand(universe, list(range(40)) * 50)
+    ledger = mdp.Ledger(1)
     halves = Labels(universe, tuple([0] * 20 + [1] * 20), 2)
     centers = [
         mdp.k_median(universe, part, k=1, epsilon=1, ledger=budget).centers

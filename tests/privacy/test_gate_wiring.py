@@ -14,9 +14,7 @@ from benchmarks.methods.grid import Grid
 from metricdp import protocols
 from metricdp.accounting import Cost
 from metricdp.accounting.covering import exponent
-from metricdp.errors import InputError
 from metricdp.metrics.set_systems import Balls
-from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import NetCells
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.partitions.finite.labels import LabelParts
@@ -90,7 +88,7 @@ def test_an_epsilon_that_no_receipt_could_state_is_refused():
     query = CostQuery(METRIC)
     least = Fraction(query.range("add-remove", 1), gate.MOST_SPREAD)
     budget = mdp.Ledger(1).charge(1)
-    with pytest.raises(InputError, match="epsilon is too small for a selection"):
+    with pytest.raises(mdp.InputError, match="epsilon is too small for a selection"):
         select(ONE, query, least * Fraction(999, 1000), budget)
     assert budget.spent == 0
     assert select(ONE, query, least, budget)[1].mechanisms[0].scale == 2.0**900
@@ -151,7 +149,7 @@ def test_a_cover_that_is_refused_costs_nothing():
         refuses("epsilon must be positive", cover, ONE, COVER, Cost(Fraction(epsilon)), budget)
     for demand in (ONE, MANY):
         least = Fraction(3 * 2 * demand.max_contributions, gate.MOST_SPREAD)
-        with pytest.raises(InputError, match="epsilon is too small for a cover"):
+        with pytest.raises(mdp.InputError, match="epsilon is too small for a cover"):
             cover(demand, COVER, least * Fraction(999, 1000), budget)
     refuses("query must be one of CoverQuery", lambda: cover(ONE, CountQuery(), 1, budget))
     other = path_metric(5)
@@ -209,7 +207,7 @@ def test_records_that_may_be_left_out_have_no_proof_for_neighbors_by_exchange_wh
             if relation == "add-remove":
                 measure(change(snapped), CountQuery(), "1/4", budget)
                 continue
-            with pytest.raises(InputError, match="max_snap leaves records out"):
+            with pytest.raises(mdp.InputError, match="max_snap leaves records out"):
                 measure(change(snapped), CountQuery(), "1/4", budget)
 
 
@@ -221,7 +219,7 @@ def test_records_are_left_out_or_all_of_a_user_count():
         error = rf"max_snap leaves out records, and {name}=\S* is about all records of a user"
         users = {"user": [1, 1], **all_of_them}
         mdp.PrivateDemand.from_coordinates(plane, [[0, 1], [9, 9]], **users)
-        with pytest.raises(InputError, match=error):
+        with pytest.raises(mdp.InputError, match=error):
             mdp.PrivateDemand.from_coordinates(plane, [[0, 1], [9, 9]], max_snap=5, **users)
         frame = {"x": [0.0, 9.0], "y": [1.0, 9.0], "who": ["1", "1"]}
         users = {"x": "x", "y": "y", "user": "who", **all_of_them}
@@ -239,7 +237,7 @@ def test_scores_beyond_their_range_are_never_raced():
 def test_parts_are_paid_from_their_own_budget_slices_and_these_pay_for_nothing_else():
     (west, its), (east, other) = gate.split(ONE, Sides(METRIC), 1, mdp.Ledger(1))
     for demand, budget in ((west, other), (west, mdp.Ledger(1).charge(1)), (ONE, its)):
-        with pytest.raises(InputError, match="paid from the budget slices that split returned"):
+        with pytest.raises(mdp.InputError, match="paid from the budget slices that split returned"):
             measure(demand, CountQuery(), "1/4", budget)
         assert budget.spent == 0
     measure(east, CountQuery(), "1/4", other)
@@ -303,7 +301,7 @@ def test_others_than_a_budget_slice_protects_are_refused_before_it_pays(ask):
     assert budget.spent == 0
 
 
-SLAB = EuclideanSpace([0.0], [4.0])
+SLAB = mdp.EuclideanSpace([0.0], [4.0])
 POINTS = np.array([[0.5], [1.5], [1.6], [3.5]])
 
 
@@ -356,7 +354,7 @@ def test_nothing_is_left_in_the_callers_objects():
     before = pickle.dumps(cuts), pickle.dumps(rule)
     query = HistogramQuery(cuts)
     counts(demand, query, ledger.charge(100))
-    wide = EuclideanSpace([0.0], [8.0])
+    wide = mdp.EuclideanSpace([0.0], [8.0])
     image = mapped(demand, rule, wide)
     assert counts(image, HistogramQuery(Grid(wide, 4)), ledger.charge(100)) == [1, 2, 0, 1]
     assert (pickle.dumps(cuts), pickle.dumps(rule)) == before
@@ -364,7 +362,7 @@ def test_nothing_is_left_in_the_callers_objects():
 
 
 def test_the_universe_of_a_query_is_that_of_its_making():
-    cuts = Cuts([0.5], EuclideanSpace([0.0, 0.0], [1.0, 1.0]))
+    cuts = Cuts([0.5], mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]))
     sums = SumsQuery(HistogramQuery(cuts), bits=3)
     stated = sums.sensitivity("add-remove", 1)
     cuts.universe = SLAB

@@ -24,7 +24,6 @@ from metricdp.privacy import (
     CoverQuery,
     HistogramQuery,
     LevelsQuery,
-    PrivateDemand,
     SumsQuery,
     SwapQuery,
     cover,
@@ -45,7 +44,7 @@ COUNTS = st.integers(0, 2**20) | st.integers(0, 2**61)
 
 def tallied(universe, counts):
     """Demand of so many records at every point."""
-    demand = PrivateDemand(universe, [])
+    demand = mdp.PrivateDemand(universe, [])
     return demand._restricted(Tally(np.arange(len(universe)), np.array(counts, np.int64)), universe)
 
 
@@ -177,7 +176,7 @@ def test_images_are_refused_one_by_one():
     ids=["fewer", "more", "flat", "wide", "NaN", "text", "complex", "none"],
 )
 def test_a_map_gives_every_record_one_place(images):
-    demand = PrivateDemand(BOX, [[0.5], [2.5]])
+    demand = mdp.PrivateDemand(BOX, [[0.5], [2.5]])
     refused = refuses("cannot be mapped", lambda: gate.mapped(demand, Mapped(images), BOX))
     assert refused.__cause__ is refused.__context__ is None
     assert gate.mapped(demand, Mapped(lambda r: 7 * r), BOX).universe is BOX
@@ -195,7 +194,7 @@ def test_a_map_gives_every_record_one_place(images):
 def test_a_partition_gives_every_record_one_part(monkeypatch, labels):
     cells = UnitCells(BOX)
     monkeypatch.setattr(UnitCells, "encode", lambda self, r: labels(r))
-    demand = PrivateDemand(BOX, [[0.5], [2.5]])
+    demand = mdp.PrivateDemand(BOX, [[0.5], [2.5]])
     three = mdp.PrecomputedMetric([[0.0, 1, 2], [1, 0.0, 2], [2, 2, 0.0]])
     ledger = mdp.Ledger(3)
     for call in (
@@ -217,7 +216,7 @@ def test_a_partition_gives_every_record_one_part(monkeypatch, labels):
 def test_totals_beyond_what_the_counts_allow_are_refused(monkeypatch, query, bug):
     monkeypatch.setattr(type(query), "exact", bug)
     in_box = isinstance(query, SumsQuery)
-    demand = PrivateDemand(BOX, [[0.5], [2.5]]) if in_box else PrivateDemand(PATH, [1, 2])
+    demand = mdp.PrivateDemand(BOX, [[0.5], [2.5]]) if in_box else mdp.PrivateDemand(PATH, [1, 2])
     with pytest.raises(mdp.InputError, match="the query failed on private records") as refused:
         measure(demand, query, 1, mdp.Ledger(1).charge(1))
     assert refused.value.__cause__ is refused.value.__context__ is None
@@ -225,7 +224,7 @@ def test_totals_beyond_what_the_counts_allow_are_refused(monkeypatch, query, bug
 
 @pytest.mark.parametrize("wrong", [1, -(2**62), -(10**9)])
 def test_scores_beyond_their_range_are_refused(monkeypatch, wrong):
-    demand = PrivateDemand(PATH, [1, 2])
+    demand = mdp.PrivateDemand(PATH, [1, 2])
     for query in (CostQuery(PATH), SwapQuery(PATH, [0]), CentersQuery(PATH, [[0], [1]])):
         with monkeypatch.context() as patch:
             bad = np.array([wrong] + [0] * 5)
@@ -296,10 +295,10 @@ def test_balls_keep_nothing_of_the_records_that_they_were_asked_about():
     universe = grid_metric(9, 9)
     balls = Balls(universe, 2)
     records = [universe.ids[i] for i in rng.integers(81, size=40)]
-    balls.members(0), PrivateDemand(universe, [])  # the metric's own public parts
+    balls.members(0), mdp.PrivateDemand(universe, [])  # the metric's own public parts
     before = pickle.dumps(balls)
     query = CoverQuery(finest(universe), [(balls, 3)])
-    cover(PrivateDemand(universe, records), query, "1/100", mdp.Ledger(1).charge("1/100"))
+    cover(mdp.PrivateDemand(universe, records), query, "1/100", mdp.Ledger(1).charge("1/100"))
     assert pickle.dumps(balls) == before
     total = np.zeros(81, np.int64)
     add_sums(balls, total, np.arange(5), np.ones(5, np.int64))

@@ -15,21 +15,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+import metricdp as mdp
 from benchmarks.frame.races import races
-from metricdp.errors import BudgetError, InputError
 from metricdp.kernels import race as race_module
 from metricdp.kernels.race import clock
 from metricdp.kernels.scores import CAP, add_costs
-from metricdp.metrics import EuclideanMetric
-from metricdp.privacy import (
-    Cost,
-    CostQuery,
-    CoverageQuery,
-    Ledger,
-    PrivateDemand,
-    select,
-    selections,
-)
+from metricdp.privacy import Cost, CostQuery, CoverageQuery, select, selections
 from metricdp.privacy import selection as selection_module
 from metricdp.privacy.selection import _clock, _Leader, choose
 from tests import cases, refuses, tries
@@ -290,7 +281,7 @@ def test_ranges_hold_over_all_neighbors(name, neighboring, m):
 @given(st.integers(0, 2**32), st.sampled_from([1, 2]), st.booleans(), st.sampled_from([None, 0.4]))
 def test_scores_are_the_costs(seed, power, with_centers, cap):
     rng = np.random.default_rng(seed)
-    universe = EuclideanMetric(rng.random((12, 2)))
+    universe = mdp.EuclideanMetric(rng.random((12, 2)))
     records, centers = rng.integers(0, 12, 30), [0, 5] if with_centers else []
     (scores,) = CostQuery(universe, centers, power=power, cap=cap).blocks(records)
     grid = universe.grid_rows(np.arange(12))
@@ -310,7 +301,7 @@ def test_scores_are_the_costs(seed, power, with_centers, cap):
 
 def test_sensitivities_and_bounds_of_scores_in_numbers():
     """Of a line of nine points a step apart."""
-    universe, alone = line(9), EuclideanMetric(np.zeros((1, 2)))
+    universe, alone = line(9), mdp.EuclideanMetric(np.zeros((1, 2)))
     for query, change, lowest, highest, words in (
         (CostQuery(universe), 8, -40, 0, "point that lowers the cost of 0 centers most"),
         (CostQuery(universe, [2], power=2), 64, -320, 0, "the squared cost of 1 centers"),
@@ -352,8 +343,8 @@ def test_sums_saturate_instead_of_overflowing():
 
 def test_select_finds_the_median_and_its_receipt_says_how():
     universe = line(9)
-    demand = PrivateDemand(universe, [6] * 3000 + [1] * 100)
-    ledger = Ledger(2, 1e-6)
+    demand = mdp.PrivateDemand(universe, [6] * 3000 + [1] * 100)
+    ledger = mdp.Ledger(2, 1e-6)
     position, receipt = select(demand, CostQuery(universe), 0.5, ledger.charge(0.5))
     assert position == 6
     (mechanism,) = receipt.mechanisms
@@ -365,18 +356,18 @@ def test_select_finds_the_median_and_its_receipt_says_how():
     whole = accountant.receipt(r for _, r in drawn)
     expected = accountant.epsilon, "exponential mechanism", "zCDP"
     assert (whole.epsilon, whole.mechanisms[0].name, whole.bound) == expected
-    refuses("", lambda: select(demand, CostQuery(universe), 0.1, accountant), error=BudgetError)
+    refuses("", lambda: select(demand, CostQuery(universe), 0.1, accountant), error=mdp.BudgetError)
 
 
 def test_replace_one_pays_the_factor_two():
     universe = line(9)
-    demand = PrivateDemand(universe, [6] * 30)
+    demand = mdp.PrivateDemand(universe, [6] * 30)
     for neighboring, factor in (("add-remove", 1), ("replace-one", 2)):
-        ledger = Ledger(1, neighboring=neighboring)
+        ledger = mdp.Ledger(1, neighboring=neighboring)
         _, receipt = select(demand, CostQuery(universe), 0.5, ledger.charge(0.5))
         assert receipt.mechanisms[0].sensitivity == 8 * factor
-    user = PrivateDemand(universe, [6] * 30, user=list(range(30)), max_contributions=3)
-    ledger = Ledger(1, neighboring="replace-one")
+    user = mdp.PrivateDemand(universe, [6] * 30, user=list(range(30)), max_contributions=3)
+    ledger = mdp.Ledger(1, neighboring="replace-one")
     _, receipt = select(user, CoverageQuery(universe, 1), 0.5, ledger.charge(0.5))
     assert receipt.mechanisms[0].sensitivity == 6
 
@@ -397,8 +388,8 @@ def test_bad_queries_are_refused(make, error):
 
 
 def test_refused_selections_read_and_spend_nothing(sealed):
-    budget = Ledger(1).charge(1)
-    demand = PrivateDemand(TWO, ["a"])
+    budget = mdp.Ledger(1).charge(1)
+    demand = mdp.PrivateDemand(TWO, ["a"])
 
     class Sneaky(CoverageQuery):
         def sensitivity(self, neighboring, max_contributions):
@@ -411,7 +402,7 @@ def test_refused_selections_read_and_spend_nothing(sealed):
         (CostQuery(TWO), -1),
         (CostQuery(TWO), 2),
     ):
-        refuses("", select, demand, query, epsilon, budget, error=(InputError, BudgetError))
+        refuses("", select, demand, query, epsilon, budget, error=(mdp.InputError, mdp.BudgetError))
     assert budget.spent == 0
     assert 0 < Fraction(1, 8) - Cost.selection(1).rho < Fraction(1, 500)
 

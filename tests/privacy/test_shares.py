@@ -12,7 +12,6 @@ from scipy.stats import chi2
 
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger, Protection
-from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, contribute
 from metricdp.privacy import noise as module
 from metricdp.privacy.noise import ROOM, GaussianShares, LaplaceShares, Shares, excess
@@ -233,7 +232,7 @@ def test_what_leaves_the_gate_is_under_the_mask_alone(cost):
     assert budget.protects == ledger.protects == RECORD
     found = Shares.of(query, "add-remove", 1, cost, 3, 2).total(sent - mask)
     assert abs(found[7] - 500) < 100 and np.abs(np.delete(found, 7)).max() < 100
-    with pytest.raises(BudgetError):  # the budget slice was for one answer
+    with pytest.raises(mdp.BudgetError):  # the budget slice was for one answer
         contribute(demand, query, cost, budget, holders=3, honest=2, mask=mask)
 
 
@@ -274,7 +273,7 @@ def test_the_receipt_of_shares_is_that_of_the_sum():
 
 @pytest.mark.parametrize(("sensitivity", "square"), [(0, 1), (1, 0), (0, 0)])
 def test_what_no_unit_moves_needs_no_shares(sensitivity, square):
-    with pytest.raises(InputError, match="a query that a unit moves"):
+    with pytest.raises(mdp.InputError, match="a query that a unit moves"):
         GaussianShares(sensitivity, square, Cost.zcdp(1, DELTA), 4, 4)
 
 
@@ -320,7 +319,7 @@ def test_steps_are_paid_for_as_a_whole_and_taken_once(tmp_path):
     assert ledger.quote(1).left == 3
     for old in ((1, 1), (1, 2), (2, 1)):
         refuses("never answered twice", step, ledger, old)
-    with pytest.raises(BudgetError, match="rho"):  # more steps than the whole paid for
+    with pytest.raises(mdp.BudgetError, match="rho"):  # more steps than the whole paid for
         step(ledger, (3, 1))
     assert step(ledger, (2, 2)).spent_rho == 0  # the same once more: paid for by itself
     assert ledger.spent == 2 and "again" in ledger.entries[-1].purpose
@@ -335,7 +334,7 @@ def test_steps_of_an_epsilon_are_paid_alike(tmp_path):
         budget = Ledger.open(path).charge_step("a", whole, half, turn, RECORD, "test")
         assert budget.epsilon == Fraction(1, 2) and ledger.quote(1).left == 1
     for name, piece in (("a", half), ("b", HALF), ("b", Cost.of(2))):
-        with pytest.raises(BudgetError, match="epsilon"):
+        with pytest.raises(mdp.BudgetError, match="epsilon"):
             ledger.charge_step(name, whole, piece, (3, 1), RECORD, "test")
     assert ledger.charge_step("a", whole, half, (2, 2), RECORD, "test").epsilon == Fraction(1, 2)
     assert ledger.spent == Fraction(3, 2)
@@ -343,11 +342,11 @@ def test_steps_of_an_epsilon_are_paid_alike(tmp_path):
 
 def test_a_step_that_does_not_fit_is_refused_and_not_taken():
     ledger = mdp.Ledger("1/2", DELTA)
-    refuses("", step, ledger, (1, 1), error=BudgetError)
+    refuses("", step, ledger, (1, 1), error=mdp.BudgetError)
     assert ledger.spent == 0 and not ledger.entries
     ledger = mdp.Ledger(1, DELTA)
     step(ledger, (1, 1))
-    refuses("", step, ledger, (1, 2), error=BudgetError)
+    refuses("", step, ledger, (1, 2), error=mdp.BudgetError)
     assert step(ledger, (2, 1)).rho == HALF.rho
 
 

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.accounting import Ledger
 from metricdp.audit.worlds import demands, neighboring_pairs, worlds
-from metricdp.errors import InputError
-from metricdp.metrics import EuclideanMetric, PrecomputedMetric
 from metricdp.privacy import CentersQuery, SwapQuery, _vault, select
 from tests import naive, refuses, tries, wrong
 from tests.records.test_scores import metric_of
@@ -41,7 +38,7 @@ def test_scores_are_the_costs_after_the_swap_that_the_number_stands_for(problem,
     metric = metric_of(n, edges)
     may_leave, may_come = [c for c in centers if c not in opened], sorted(candidates - set(centers))
     if not may_leave or not may_come:
-        with pytest.raises(InputError, match="nothing to swap"):
+        with pytest.raises(mdp.InputError, match="nothing to swap"):
             SwapQuery(metric, centers, power=power, cap=cap, candidates=candidates, opened=opened)
         return
     query = SwapQuery(metric, centers, power=power, cap=cap, candidates=candidates, opened=opened)
@@ -87,7 +84,7 @@ def test_the_stated_range_is_reached_on_a_path():
 
 def test_sets_are_ranked_by_their_costs():
     rng = np.random.default_rng(0)
-    metric = EuclideanMetric(rng.random((40, 2)))
+    metric = mdp.EuclideanMetric(rng.random((40, 2)))
     sets = [rng.permutation(40)[:3] for _ in range(6)]
     demand = rng.integers(0, 40, 50)
     for power in (1, 2):
@@ -100,13 +97,13 @@ def test_sets_are_ranked_by_their_costs():
 
 def test_what_is_kept_belongs_to_one_demand_and_one_budget_slice_and_goes_with_them():
     demand, other = (mdp.PrivateDemand(PATH, records) for records in ([0, 0, 3], [2]))
-    budget, query = Ledger(10).charge(5), SwapQuery(PATH, [1, 2])
+    budget, query = mdp.Ledger(10).charge(5), SwapQuery(PATH, [1, 2])
     for who in (demand, other):
         select(who, query, 1, budget)
     kept, others = (_vault._memory(who, budget) for who in (demand, other))
     assert kept and others and kept is not others
     assert next(iter(kept.values())).total != next(iter(others.values())).total
-    assert not _vault._memory(demand, Ledger(1).charge(1))
+    assert not _vault._memory(demand, mdp.Ledger(1).charge(1))
     assert "SwapCosts" not in repr(vars(budget)) + repr(vars(query)) + repr(demand)
     refuses("", pickle.dumps, demand, error=TypeError)
     again = pickle.loads(pickle.dumps(query))
@@ -145,7 +142,7 @@ def test_bad_questions_are_refused():
         refuses(words or None, SwapQuery, PATH, **{"centers": [1], **options})
     for sets in ([[]], [[0], [1, 1]]):
         refuses("", CentersQuery, PATH, sets)
-    with pytest.raises(InputError, match="a query about centers needs a finite universe"):
+    with pytest.raises(mdp.InputError, match="a query about centers needs a finite universe"):
         CentersQuery(mdp.EuclideanSpace([0], [1]), [[0]])
     refuses("at least one set of centers", CentersQuery, PATH, [])
     refuses("", SwapQuery, "a path", [1])
@@ -176,10 +173,10 @@ def test_a_cap_beyond_the_diameter_is_none():
 
 
 def test_points_at_distance_zero_of_each_other():
-    same = PrecomputedMetric(np.zeros((3, 3)))
+    same = mdp.PrecomputedMetric(np.zeros((3, 3)))
     demand = mdp.PrivateDemand(same, [0, 1])
     for query in (SwapQuery(same, [0]), CentersQuery(same, [[0], [1]])):
         assert [query.sensitivity("add-remove", m) for m in (1, 3)] == [1, 3]
-    index, receipt = select(demand, SwapQuery(same, [0]), 1, Ledger(1).charge(1))
+    index, receipt = select(demand, SwapQuery(same, [0]), 1, mdp.Ledger(1).charge(1))
     assert index in (0, 1) and receipt.epsilon == 1
-    assert select(demand, CentersQuery(same, [[0], [1]]), 1, Ledger(1).charge(1))[0] in (0, 1)
+    assert select(demand, CentersQuery(same, [[0], [1]]), 1, mdp.Ledger(1).charge(1))[0] in (0, 1)

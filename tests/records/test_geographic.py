@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.privacy import CountQuery, Ledger, PrivateDemand, measure
 from metricdp.records.engines import embedded, opening
 from tests import geo_world as world
@@ -101,7 +100,7 @@ def test_far_records_are_left_out_each_by_itself(load):
     for limit in ("500m", "0.5 km", 500, "1640ft"):
         assert counts(load(both, max_snap=limit)).tolist() == counts(load(near)).tolist()
     demand = load(both, max_snap="500m")
-    with pytest.raises(InputError, match="ledger of add-remove"):
+    with pytest.raises(mdp.InputError, match="ledger of add-remove"):
         mdp.k_median(METRIC, demand, k=1, epsilon=1, ledger=Ledger(1, neighboring="replace-one"))
     budget = Ledger(1, neighboring="replace-one").charge(1)
     refuses("ledger of add-remove", lambda: measure(demand, CountQuery(), 1, budget))
@@ -137,7 +136,7 @@ def test_unlike_systems_are_named_both(load):
 def test_a_stated_box(load):
     box = (-71.4, -30.1, -71.1, -29.7)
     assert counts(load(world.homes(9), box=box)).sum() == 9
-    with pytest.raises(InputError, match=r"does not meet .*x and y are swapped"):
+    with pytest.raises(mdp.InputError, match=r"does not meet .*x and y are swapped"):
         load(world.homes(9), box=(-30.1, -71.4, -29.7, -71.1))
     swapped = world.homes(9)
     swapped["geometry"] = shapely.transform(swapped.geometry.array, lambda xy: xy[:, ::-1])
@@ -153,11 +152,11 @@ def test_ids_and_columns_of_layers_are_taken_when_they_are_named(load):
 def test_axis_names_of_tables_are_read():
     table = world.as_table(world.homes(8))
     known = {"x": "lon", "y": "lat"}
-    with pytest.raises(InputError, match=r"named as longitude and latitude.*EPSG:32719"):
+    with pytest.raises(mdp.InputError, match=r"named as longitude and latitude.*EPSG:32719"):
         PrivateDemand.from_frame(METRIC, table, **known)
     demand = PrivateDemand.from_frame(METRIC, table, **known, crs="EPSG:4326")
     assert counts(demand)[CORNERS].tolist() == [4, 4]
-    with pytest.raises(InputError, match="axes are swapped"):
+    with pytest.raises(mdp.InputError, match="axes are swapped"):
         PrivateDemand.from_frame(METRIC, table, x="lat", y="lon", crs="EPSG:4326")
     found = PrivateDemand.from_coordinates(METRIC, table.to_numpy(), crs="EPSG:4326", max_snap=500)
     assert counts(found)[CORNERS].tolist() == [4, 4]
@@ -175,7 +174,7 @@ def test_a_universe_outside_its_system_is_refused():
 
 def test_meters_taken_for_degrees_are_refused():
     metric = mdp.HaversineMetric([[-71.3, -29.9], [-71.2, -29.9]])
-    with pytest.raises(InputError, match="of longitude and latitude"):
+    with pytest.raises(mdp.InputError, match="of longitude and latitude"):
         PrivateDemand.from_coordinates(metric, [[280000.0, 6690000.0]], max_snap=500)
     near = PrivateDemand.from_coordinates(metric, [[-71.3, -29.9], [-71.25, -29.9]], max_snap=500)
     assert counts(near).sum() == 1

@@ -16,18 +16,10 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
 
+import metricdp as mdp
 from metricdp.errors import InputError, ReadingError
-from metricdp.metrics import EuclideanSpace, PrecomputedMetric
 from metricdp.partitions.finite.labels import LabelParts
-from metricdp.privacy import (
-    CountQuery,
-    HistogramQuery,
-    Ledger,
-    PrivateDemand,
-    _vault,
-    gate,
-    measure,
-)
+from metricdp.privacy import CountQuery, HistogramQuery, _vault, gate, measure
 from metricdp.records.engines import Source, embedded
 from metricdp.records.ingestion import cells, columns, lines, matching
 from metricdp.records.ingestion.columns import names_of, simplified
@@ -50,7 +42,7 @@ IDS = ["a", "b", "c"]
 
 
 def universe(ids):
-    return PrecomputedMetric(1.0 - np.eye(len(ids)), ids=list(ids))
+    return mdp.PrecomputedMetric(1.0 - np.eye(len(ids)), ids=list(ids))
 
 
 def counts(demand):
@@ -120,11 +112,11 @@ def load(request, tmp_path, monkeypatch):
         if make is None:
             users = columns.get("user")
             bound = {**options, "user": users} if users is not None else {}
-            return PrivateDemand(metric, columns["vertex"], **bound)
+            return mdp.PrivateDemand(metric, columns["vertex"], **bound)
         folder = tmp_path / str(next(number))
         folder.mkdir()
         named = {"user": "user"} if "user" in columns else {}
-        return PrivateDemand.from_frame(metric, make(folder, columns), **named, **options)
+        return mdp.PrivateDemand.from_frame(metric, make(folder, columns), **named, **options)
 
     loaded.some = 9 if request.param in SLOW else 1
     return loaded
@@ -177,11 +169,11 @@ def test_an_id_is_matched_by_itself_or_refused(load, kind):
 
 @pytest.mark.parametrize("cell", ["1.5", "1e400", "nan", "", "x", "１", "1_0", "0x1", "inf", "--1"])
 def test_a_coordinate_is_read_by_itself(tmp_path, cell):
-    box = EuclideanSpace([0, 0], [10, 10])
+    box = mdp.EuclideanSpace([0, 0], [10, 10])
     for delimiter, name in ((",", "rows.csv"), ("\t", "rows.tsv")):
         cells = {"x": ["1", "007", cell], "y": ["1", "-2e0", "3"]}
         path = text_file(tmp_path, cells, name, delimiter)
-        read = lambda: PrivateDemand.from_frame(box, path, x="x", y="y")  # noqa: E731,B023
+        read = lambda: mdp.PrivateDemand.from_frame(box, path, x="x", y="y")  # noqa: E731,B023
         if cell == "1.5":
             assert _vault._open(read()).tolist() == [[1, 1], [7, 0], [1.5, 3]]
         else:
@@ -193,14 +185,14 @@ def test_numbers_of_all_kinds_are_one_user():
     """5, 5.0 and "5" are the same user, in any column; floats beyond 2^53 are nobody."""
     metric = universe(IDS)
     same = [5, 5.0, "5", " 5 ", np.int8(5), np.float32(5), Decimal("5.00"), b"5", np.str_("5")]
-    assert counts(PrivateDemand(metric, ["a"] * len(same), user=same)).sum() == 1
+    assert counts(mdp.PrivateDemand(metric, ["a"] * len(same), user=same)).sum() == 1
     typed = [pd.Series([5]), pd.Series([5.0]), pd.Series(["5"]), pd.Series([5], dtype="Int64")]
     for column in typed:
         mixed = pd.Series([*column, "5"], dtype=object)
         frame = pd.DataFrame({"vertex": ["a", "b"], "user": mixed})
-        assert counts(PrivateDemand.from_frame(metric, frame, user="user")).sum() == 1
+        assert counts(mdp.PrivateDemand.from_frame(metric, frame, user="user")).sum() == 1
     for lost in (2.0**53, 1e300, float("nan"), None, pd.NA, pd.NaT, float("inf"), "", "  "):
-        refuses("", PrivateDemand, metric, ["a"], user=[lost])
+        refuses("", mdp.PrivateDemand, metric, ["a"], user=[lost])
 
 
 def test_a_column_that_its_library_made_floats_does_not_merge_users(tmp_path):
@@ -208,17 +200,17 @@ def test_a_column_that_its_library_made_floats_does_not_merge_users(tmp_path):
     path = text_file(tmp_path, rows_of([*OTHERS[:38], "1.5"]), "rows.csv", ",")
     frame = pd.read_csv(path)
     assert frame["user"].dtype.kind == "f"
-    refuses("at least one is not", PrivateDemand.from_frame, universe(IDS), frame, user="user")
-    assert counts(PrivateDemand.from_frame(universe(IDS), path, user="user")).sum() == 39
+    refuses("at least one is not", mdp.PrivateDemand.from_frame, universe(IDS), frame, user="user")
+    assert counts(mdp.PrivateDemand.from_frame(universe(IDS), path, user="user")).sum() == 39
 
 
 def test_ids_of_every_type_in_one_column():
     metric = universe([1, "b", 2.5, True and "yes", ("t", 1)])
     records = ["1", 1.0, "b", b"b", "2.5", 2.5, Decimal("2.50"), "2.50", "yes", ("t", 1), 1]
-    assert counts(PrivateDemand(metric, records)).tolist() == [3, 2, 4, 1, 1]
+    assert counts(mdp.PrivateDemand(metric, records)).tolist() == [3, 2, 4, 1, 1]
     for bad in ("01", True, "B", 2.25, ("t", 2), None):
-        refuses("", PrivateDemand, metric, [bad])
-    assert counts(PrivateDemand(universe([1, "1"]), [1, "1", 1.0, " 1"])).tolist() == [2, 2]
+        refuses("", mdp.PrivateDemand, metric, [bad])
+    assert counts(mdp.PrivateDemand(universe([1, "1"]), [1, "1", 1.0, " 1"])).tolist() == [2, 2]
 
 
 # Lines
@@ -229,22 +221,22 @@ def test_a_bad_line_is_refused_and_swallows_no_other(tmp_path, row):
     for data in (b"vertex,user\na,1\n" + row + b"\nc,2\n", b"vertex,user\n" + row + b"\n"):
         path.write_bytes(data)
         if row == b'b,x"y"':  # a quote within a cell that is not quoted is a letter
-            assert counts(PrivateDemand.from_frame(universe(IDS), path)).sum() in (1, 3)
+            assert counts(mdp.PrivateDemand.from_frame(universe(IDS), path)).sum() in (1, 3)
         else:
             with pytest.raises(InputError, match="at least one is not"):
-                PrivateDemand.from_frame(universe(IDS), path, user="user")
+                mdp.PrivateDemand.from_frame(universe(IDS), path, user="user")
 
 
 def test_two_open_quotes_do_not_swallow_what_lies_between(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text('vertex,user\na,"1\nb,2\nc,3\nb",4\n')
-    refuses("at least one is not", PrivateDemand.from_frame, universe(IDS), path, user="user")
+    refuses("at least one is not", mdp.PrivateDemand.from_frame, universe(IDS), path, user="user")
 
 
 def test_a_file_without_names_is_read_by_place(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("2,a\n1,b\n1.5,b\n")
-    demand = PrivateDemand.from_frame(universe(IDS), path, node="2", user="1")
+    demand = mdp.PrivateDemand.from_frame(universe(IDS), path, node="2", user="1")
     assert counts(demand).tolist() == [1, 2, 0]
 
 
@@ -290,18 +282,18 @@ def test_what_is_stripped_is_what_python_strips():
 
 def test_a_table_that_changes_between_readings_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(embedded, "AT_ONCE", -1)
-    box = EuclideanSpace([0], [9])
+    box = mdp.EuclideanSpace([0], [9])
     path = tmp_path / "rows.csv"
     for later in ("x\n1\n2\n3\n", "x\n1\n4\n"):
         path.write_text("x\n1\n2\n")
-        demand = PrivateDemand.from_frame(box, path, columns=["x"])
-        assert measure(demand, CountQuery(), 1, Ledger(1).charge(1))
+        demand = mdp.PrivateDemand.from_frame(box, path, columns=["x"])
+        assert measure(demand, CountQuery(), 1, mdp.Ledger(1).charge(1))
         path.write_text(later)
         with pytest.raises(ReadingError, match="changed between two readings"):
-            measure(demand, CountQuery(), 1, Ledger(1).charge(1))
+            measure(demand, CountQuery(), 1, mdp.Ledger(1).charge(1))
 
 
-UNIVERSE = PrecomputedMetric(1.0 - np.eye(3), ids=["7", "007", "7.0"])
+UNIVERSE = mdp.PrecomputedMetric(1.0 - np.eye(3), ids=["7", "007", "7.0"])
 
 
 def n_users(source, engine="embedded"):
@@ -357,7 +349,7 @@ def test_data_sets_of_text_files_are_refused(tmp_path):
 def test_ids_of_one_folder_are_those_of_each_file(tmp_path):
     for i, held in enumerate(([7, 7], ["007"], ["7.0"])):
         pq.write_table(pa.table({"vertex": held}), tmp_path / f"{i}.parquet")
-    demand = PrivateDemand.from_frame(UNIVERSE, str(tmp_path))
+    demand = mdp.PrivateDemand.from_frame(UNIVERSE, str(tmp_path))
     each = {"encode": lambda s, r: r, "n_parts": 3, "universe": UNIVERSE}
     assert gate._noisy(demand, HistogramQuery(type("Each", (), each)()), None).tolist() == [2, 1, 1]
 

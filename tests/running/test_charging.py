@@ -6,7 +6,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost, Protection, ZCDPAccountant
-from metricdp.errors import BudgetError, InputError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import gate
 from metricdp.running.charging import Accountant
@@ -34,18 +33,18 @@ def test_every_price_is_checked_before_the_sum_is_charged():
     )
     assert seen == [(Cost.of("1/3"), "replace-one", 0), (Cost.of("1/2"), "replace-one", 0)]
     assert budget.epsilon == ledger.spent == Fraction(5, 6)
-    with pytest.raises(BudgetError):
+    with pytest.raises(mdp.BudgetError):
         accountant.charge(alone, lambda *_: None, [("1/12", 0), ("1/11", 0)], "two")
     assert ledger.spent == Fraction(5, 6)
 
 
 def test_what_a_recipe_refuses_is_not_charged():
     def refuse(terms):
-        raise InputError("too little")
+        raise mdp.InputError("too little")
 
     ledger = mdp.Ledger(1)
     refuses("too little", Accountant(BOX, DEMAND, ledger).charge, alone, refuse, [(1, 0)], "one")
-    with pytest.raises(InputError, match="needs epsilon"):
+    with pytest.raises(mdp.InputError, match="needs epsilon"):
         Accountant(BOX, DEMAND, ledger).charge(alone, refuse, [(1, 0), (None, 0)], "one")
     assert ledger.spent == 0
 
@@ -55,7 +54,7 @@ def test_without_a_ledger_one_of_its_own_has_the_size_of_the_call():
     assert accountant.neighboring == "add-remove"
     assert accountant.charge(alone, lambda *_: None, [(1, "0.1"), (2, 0)], "two").epsilon == 3
     assert accountant.nothing().left == 0
-    with pytest.raises(InputError, match="epsilon must be between"):
+    with pytest.raises(mdp.InputError, match="epsilon must be between"):
         accountant.charge(alone, lambda *_: pytest.fail("was asked"), [(0, 0)], "none")
 
 
@@ -70,12 +69,12 @@ def test_who_does_not_fit_is_refused_before_anything_is_charged():
         refuses(said, Accountant, *wrong)
     (west, its), (_, other) = gate.split(TOWNS, LabelParts.of(METRIC), 1, ledger)
     for demand, accountant in ((west, ledger), (west, None), (west, other), (TOWNS, its)):
-        with pytest.raises(InputError, match="paid from the budget slice that split returned"):
+        with pytest.raises(mdp.InputError, match="paid from the budget slice that split returned"):
             Accountant(METRIC, demand, accountant)
     assert Accountant(METRIC, west, its).nothing().scope is west.part
     snapped = mdp.PrivateDemand.from_coordinates(PLANE, [[0, 1], [9, 99]], max_snap=5)
     assert Accountant(PLANE, snapped, None).neighboring == "add-remove"
-    with pytest.raises(InputError, match="max_snap leaves records out"):
+    with pytest.raises(mdp.InputError, match="max_snap leaves records out"):
         Accountant(PLANE, snapped, mdp.Ledger(1, neighboring="replace-one"))
     assert ledger.spent == 1  # of the split alone
 
@@ -84,7 +83,7 @@ def test_a_ledger_of_others_is_asked_first():
     ledger = mdp.Ledger(1)
     ledger.charge("1/4", protects=Protection("user", 3))
     seen = []
-    with pytest.raises(InputError, match="needs a ledger of its own"):
+    with pytest.raises(mdp.InputError, match="needs a ledger of its own"):
         Accountant(BOX, DEMAND, ledger).charge(lambda t: seen.append(t), print, [("1/4", 0)], "one")
     assert not seen and ledger.spent == Fraction(1, 4)
 

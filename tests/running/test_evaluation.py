@@ -11,7 +11,6 @@ import pytest
 from scipy.stats import binom
 
 import metricdp as mdp
-from metricdp.errors import BudgetError, InputError
 from metricdp.partitions.areas import ELSEWHERE, Areas
 from metricdp.partitions.service import (
     BITS,
@@ -126,13 +125,13 @@ def test_a_delta_is_spent_as_a_zcdp_accountant():
 def test_refusals_cost_nothing(change, message):
     ledger = mdp.Ledger(1)
     asked = {"centers": [(0, 0)], "epsilon": "0.1"} | change
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(mdp.InputError, match=message):
         mdp.evaluate(TOWN, mdp.PrivateDemand(TOWN, [(0, 0)]), ledger=ledger, **asked)
     assert ledger.spent == 0
 
 
 def test_a_ledger_that_is_too_small_refuses():
-    with pytest.raises(BudgetError):
+    with pytest.raises(mdp.BudgetError):
         mdp.evaluate(TOWN, mdp.PrivateDemand(TOWN, []), [(0, 0)], epsilon=2, ledger=mdp.Ledger(1))
 
 

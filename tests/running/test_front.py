@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.methods.finite.rounds import FEWEST_PARTS, number_of_parts
 from tests import cases, grid_metric, path_metric, refuses
 from tests.metrics.test_diameter import road_like
@@ -297,7 +296,7 @@ def test_certificates_are_of_public_demand_in_finite_universes():
     for proof in ("certificate", "exact"):
         for asked in ((metric, demand), (box,)):
             given = {"epsilon": 1, "ledger": ledger} if demand in asked else {}
-            with pytest.raises(InputError, match="a certificate is for public demand"):
+            with pytest.raises(mdp.InputError, match="a certificate is for public demand"):
                 mdp.k_median(*asked, k=2, **given, **{proof: True})
         assert ledger.spent == 0
         found = mdp.k_median(metric, k=1, **{proof: True})

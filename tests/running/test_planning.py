@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.methods.remarks import percent
 from metricdp.running import made_up
 from metricdp.running.made_up import SHAPES, Shape, searched
@@ -158,7 +157,7 @@ def test_a_box_is_planned_too():
     ),
 )
 def test_nonsense_is_refused(wrong):
-    with pytest.raises(InputError):
+    with pytest.raises(mdp.InputError):
         plan(GRID, **{"records": 50, "k": 2, "epsilons": [1], "repeats": 1, "shapes": FEW} | wrong)
 
 

@@ -9,7 +9,6 @@ import metricdp as mdp
 from benchmarks.methods.grid import Grid
 from metricdp.accounting import Cost
 from metricdp.accounting.cost import ZCDP
-from metricdp.errors import BudgetError
 from metricdp.methods.asking import Account, Ask, Image, Parts, count_records
 from metricdp.methods.box.descent import shells_together
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
@@ -116,7 +115,7 @@ def test_shares_of_a_zcdp_accountant_and_of_an_epsilon_get_the_noise_that_was_re
         assert run.put(ask).receipt.mechanisms[0].scale == scale
         assert run.put(Account()).left == 0
         assert run.receipt.epsilon == 1 and run.receipt.delta == cost.delta
-        refuses("", run.put, ask, error=BudgetError)
+        refuses("", run.put, ask, error=mdp.BudgetError)
 
 
 def test_an_exact_number_is_not_paid_for():

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.accounting.continual import Schedule
 from metricdp.audit.patch import patched
-from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
 from metricdp.report import days_page
@@ -106,7 +105,7 @@ def test_the_budget_is_charged_once_and_the_horizon_holds():
         stream.step(demand(1))
     assert ledger.left == 0 and ledger.protects.unit == "record"
     refuses("horizon of 3 days is over", lambda: stream.step(demand(1)))
-    refuses("", mdp.Stream, PATH, error=BudgetError, epsilon=1, horizon=3, ledger=ledger)
+    refuses("", mdp.Stream, PATH, error=mdp.BudgetError, epsilon=1, horizon=3, ledger=ledger)
 
 
 def test_users_and_events_are_not_confused():
@@ -115,7 +114,7 @@ def test_users_and_events_are_not_confused():
     for wrong in (users, shares):
         refuses("unit='event' protects each record", mdp.Stream(PATH, epsilon=1).step, wrong)
     for wrong in (demand(1), shares):
-        with pytest.raises(InputError, match="unit='user' protects each user"):
+        with pytest.raises(mdp.InputError, match="unit='user' protects each user"):
             mdp.Stream(PATH, epsilon=1, horizon=2, unit="user").step(wrong)
     assert mdp.Stream(PATH, epsilon=1, horizon=2, unit="user").step(users).receipt.unit == "user"
     refuses("give horizon=", mdp.Stream, PATH, epsilon=1, unit="user")
@@ -135,7 +134,7 @@ def test_a_window_may_be_longer_than_the_horizon():
 )
 def test_bad_arguments_charge_nothing(options, tmp_path):
     ledger = mdp.Ledger(9, "1/10")
-    with pytest.raises(InputError):
+    with pytest.raises(mdp.InputError):
         mdp.Stream(PATH, **{"epsilon": 1, "ledger": ledger, "path": tmp_path / "s", **options})
     assert ledger.spent == 0 and not (tmp_path / "s").exists()
 
@@ -300,7 +299,7 @@ def test_a_stream_is_never_there_twice(tmp_path):
     stream = mdp.Stream(PATH, epsilon=1, horizon=9)
     for twice in (copy.copy, copy.deepcopy, pickle.dumps):
         refuses("cannot be copied", twice, stream, error=TypeError)
-    with patched(os, "getpid", lambda: -1), pytest.raises(InputError, match="path="):
+    with patched(os, "getpid", lambda: -1), pytest.raises(mdp.InputError, match="path="):
         stream.step(demand(1))
     assert stream.step(demand(1)).day == 1
 

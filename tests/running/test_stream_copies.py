@@ -11,7 +11,6 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting.continual import DayBlock, squared
 from metricdp.audit.patch import patched
-from metricdp.errors import BudgetError, InputError
 from metricdp.running.days import LeastNoise as Schedule
 from tests import path_metric, refuses
 
@@ -85,7 +84,7 @@ def test_a_stream_is_charged_in_each_period_and_ends_with_its_ledger(tmp_path, m
     assert ledger.left == Fraction(1, 4)
     now["day"] = "2032-01-01"
     ledger.charge("1/2")
-    refuses("", lambda: stream.step(demand(1), day="d"), error=BudgetError)
+    refuses("", lambda: stream.step(demand(1), day="d"), error=mdp.BudgetError)
     now["day"] = "2033-01-01"
     refuses("expired", lambda: stream.step(demand(1), day="d"))
     now["day"] = "2032-12-31"
@@ -98,7 +97,7 @@ def test_a_day_of_another_relation_is_refused():
     plane = mdp.EuclideanMetric([[0.0, 0.0], [9.0, 0.0]], ids=["a", "b"])
     snapped = mdp.PrivateDemand.from_coordinates(plane, [[0, 1], [9, 99]], max_snap=5)
     mdp.Stream(plane, epsilon=1, horizon=2).step(snapped)
-    with pytest.raises(InputError, match="add-remove neighbors"):
+    with pytest.raises(mdp.InputError, match="add-remove neighbors"):
         mdp.Stream(plane, epsilon=1, horizon=2, neighboring="replace-one").step(snapped)
 
 

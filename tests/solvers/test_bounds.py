@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.kernels.dual_ascent import Entries
 from metricdp.solvers import bounds, dual_ascent
 from metricdp.solvers.bounds import Certificate, certificate, certify
@@ -150,7 +149,7 @@ def test_what_cannot_be_certified_is_refused_before_any_search(monkeypatch):
     metric = road_like(6)
     monkeypatch.setattr(bounds, "MOST_ENTRIES", 100)
     signed = np.where(np.arange(len(metric)) % 5, 1.0, -1.0)
-    with pytest.raises(InputError, match="for negative weights needs all distances"):
+    with pytest.raises(mdp.InputError, match="for negative weights needs all distances"):
         mdp.k_median(metric, k=2, weights=signed, certificate=True)
     weights = np.zeros(len(metric))
     weights[:5] = 1
@@ -159,10 +158,10 @@ def test_what_cannot_be_certified_is_refused_before_any_search(monkeypatch):
     assert mdp.k_median(metric, k=2).gap is None
     assert "certificate" not in mdp.k_median(metric, k=2).to_dict()
     demand, ledger = mdp.PrivateDemand(metric, few), mdp.Ledger(1)
-    with pytest.raises(InputError, match="certificate is for public demand"):
+    with pytest.raises(mdp.InputError, match="certificate is for public demand"):
         mdp.k_median(metric, demand, 2, epsilon=1, ledger=ledger, certificate=True)
     assert ledger.spent == 0
-    with pytest.raises(InputError, match="certificate is for public demand"):
+    with pytest.raises(mdp.InputError, match="certificate is for public demand"):
         mdp.k_median(mdp.EuclideanSpace([0, 0], [1, 1]), k=2, certificate=True)
 
 

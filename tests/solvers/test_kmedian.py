@@ -9,7 +9,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.metrics import landmarks as landmark_module
 from metricdp.solvers import kmedian
 from metricdp.solvers.kmedian import solve
@@ -248,5 +247,5 @@ def test_the_solver_starts_from_centers_that_are_given(limit, monkeypatch):
     assert found.centers[0] == 7 and len(set(found.centers)) == 4
     assert found.cost <= weights @ metric.nearest_to(start)[1]
     for wrong in (start[:3], [7, 7, 1, 2], [0, 1, 2, 3]):
-        with pytest.raises(InputError, match="first must be"):
+        with pytest.raises(mdp.InputError, match="first must be"):
             kmedian.solve(metric, weights, 4, opened=np.array([7]), first=np.array(wrong))

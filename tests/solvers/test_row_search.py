@@ -6,7 +6,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.solvers.row_search import RowSearch, part_median
 from metricdp.solvers.stopping import Deadline
 from tests import naive, refuses, tries
@@ -150,7 +149,7 @@ def test_on_points():
 def test_refusals_and_a_deadline():
     metric = road_like(6)
     refuses("non-negative", lambda: part_median(metric, -np.ones(len(metric))))
-    with pytest.raises(InputError, match="at least one candidate"):
+    with pytest.raises(mdp.InputError, match="at least one candidate"):
         part_median(metric, np.ones(len(metric)), allowed=np.empty(0, np.int64))
     over = part_median(metric, np.ones(len(metric)), deadline=Deadline(0.0))
     assert over.cost == everything(metric)[over.center].sum() and over.bound < over.cost

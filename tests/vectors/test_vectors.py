@@ -19,7 +19,6 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting.cost import laplace_scale
 from metricdp.audit.worlds import Labels
-from metricdp.errors import BudgetError, InputError
 from metricdp.kernels.scores import CAP
 from metricdp.local.randomizers import KRR
 from metricdp.privacy import HistogramQuery, measure
@@ -94,7 +93,7 @@ def test_ledger(case):
         try:
             ledger.charge(charge)
             reported.append(str(ledger.left))
-        except (BudgetError, InputError):
+        except (mdp.BudgetError, mdp.InputError):
             reported.append("refused")
     assert reported == case["left"]
 

@@ -15,7 +15,6 @@ from benchmarks.methods.projected import Projected
 from benchmarks.methods.rings import Rings, ring_median
 from metricdp.methods.box.descent import N_SHELLS, RATIO
 from metricdp.partitions.box.cells import Shells, WholeBox
-from metricdp.privacy import PrivateDemand
 from metricdp.privacy.queries import TotalsQuery
 from metricdp.running.runner import Run
 from tests.methods.spending import BOX, blobs
@@ -47,7 +46,7 @@ def test_variates_are_drawn_by_weight_and_distance():
 
 def test_candidates_lie_where_the_records_are(exactly):
     points, middle = blobs(1000)
-    run = Run(PrivateDemand(BOX, points), mdp.Ledger(1).charge(1))
+    run = Run(mdp.PrivateDemand(BOX, points), mdp.Ledger(1).charge(1))
     found = run.drive(balcan._candidates(balcan.Projection(BOX, 2, 0), 3, 0))
     assert len(np.unique(found, axis=0)) == len(found) <= balcan.MOST
     assert np.linalg.norm(found[:, None] + 5 - middle, axis=2).min(axis=0).max() < 0.6

@@ -27,7 +27,6 @@ from metricdp.methods import MaxCoverage
 from metricdp.methods.asking import driven
 from metricdp.methods.finite import max_coverage as candidates
 from metricdp.methods.question import Question
-from metricdp.releases import Receipt
 from tests import cases, grid_metric
 from tests.local.test_decoding import SMALL, are_valid
 from tests.methods.box.test_coreset import PLANE, clusters
@@ -171,7 +170,7 @@ def test_centers_are_those_of_the_literal_algorithm(seed, power):
     levels = tuple(range(1, min(tree.n_levels, 6)))
     # real numbers: no ties
     counts = {i: rng.normal(1, 3, len(tree.nodes_at(i))) / 2.0 ** (i / 2) for i in levels}
-    receipt = Receipt.of([], "add-remove", "record")
+    receipt = mdp.Receipt.of([], "add-remove", "record")
     release = released(tree, levels, list(counts.values()), receipt, seed)
     rank = np.random.default_rng([seed, tree.seed]).permutation(30)
     for k in range(1, len(tree.nodes_at(levels[-1])) + 1):

@@ -19,7 +19,6 @@ from metricdp.methods.box.directions import ELLIPSOID, MOST_MEANS
 from metricdp.methods.box.halved import MOST_ROUNDS, number_of_cells
 from metricdp.partitions.box.cells import ball
 from metricdp.partitions.box.halving import Halves
-from metricdp.privacy import Ledger, PrivateDemand
 from metricdp.solvers.lloyd import lloyd
 from tests import refuses
 from tests.methods.box.test_directions import thin_scene
@@ -184,11 +183,11 @@ def test_costs_in_six_dimensions_are_near_those_of_public_records(power, delta):
     space, points = deep_scene()
     best = cost(points, lloyd(points, np.ones(len(points)), 5, power=power), power)
     ask = (mdp.k_median, mdp.k_means)[power - 1]
-    found = ask(space, PrivateDemand(space, points), 5, epsilon=1, delta=delta)
+    found = ask(space, mdp.PrivateDemand(space, points), 5, epsilon=1, delta=delta)
     assert found.centers.shape == (5, 6) and found.method == "partition"
     # 1.00 as a rule; two clusters taken for one cost more
     assert cost(points, found.centers, power) < 1.3 * best
-    release = mdp.release(space, PrivateDemand(space, points), epsilon=1, delta=delta)
+    release = mdp.release(space, mdp.PrivateDemand(space, points), epsilon=1, delta=delta)
     again = (release.k_median, release.k_means)[power - 1](5)
     assert cost(points, again.centers, power) < 2 * best and again.receipt == release.receipt
     assert abs(release.coreset().weights.sum() / len(points) - 1) < 0.3
@@ -197,14 +196,14 @@ def test_costs_in_six_dimensions_are_near_those_of_public_records(power, delta):
 def test_one_cluster_far_from_the_middle_of_a_loose_box():
     space = mdp.EuclideanSpace([-1000.0] * 4, [1000.0] * 4)
     points = np.random.default_rng(1).normal(300, 10, (50_000, 4))
-    found = mdp.k_means(space, PrivateDemand(space, points), 1, epsilon=1)
+    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 1, epsilon=1)
     assert np.linalg.norm(found.centers[0] - 300) < 3
 
 
 def test_few_records_in_four_dimensions_are_counted_in_halves():
     space, points = deep_scene(d=4, n=4000)
     best = cost(points, lloyd(points, np.ones(4000), 5), 2)
-    demand = PrivateDemand(space, points)
+    demand = mdp.PrivateDemand(space, points)
     found = [mdp.k_means(space, demand, 5, epsilon="1/5") for _ in range(25)]
     # one of ten is beyond
     assert np.median([cost(points, one.centers, 2) for one in found]) < 3 * best
@@ -214,7 +213,7 @@ def test_few_records_in_four_dimensions_are_counted_in_halves():
     assert asked[0] == {"number", "histogram"} and asked.count(asked[0]) > 20
     assert {result.receipt.epsilon for result in found} == {Fraction(1, 5)}
     with_delta = mdp.k_means(space, demand, 5, epsilon="1/5", delta=DELTA)
-    many = mdp.k_means(space, PrivateDemand(space, np.tile(points, (20, 1))), 5, epsilon=1)
+    many = mdp.k_means(space, mdp.PrivateDemand(space, np.tile(points, (20, 1))), 5, epsilon=1)
     assert with_delta.release.design and many.release.design
 
 
@@ -226,8 +225,8 @@ def test_what_is_paid_in_four_dimensions(delta, m, neighboring, monkeypatch):
     n = 4000 * m * m  # noise hides 3,000 of them in one draw of a hundred million
     space, points = deep_scene(d=4, n=n)
     users = {"user": np.arange(n) // 2, "max_contributions": m} if m > 1 else {}
-    demand = PrivateDemand(space, points, **users)
-    ledger = Ledger("1/2", delta, neighboring=neighboring)
+    demand = mdp.PrivateDemand(space, points, **users)
+    ledger = mdp.Ledger("1/2", delta, neighboring=neighboring)
     found = mdp.k_means(space, demand, 3, epsilon="1/2", delta=delta, ledger=ledger)
     receipt, design = found.receipt, found.release.design
     reported = ["4"] if design.shares.directions else []
@@ -274,10 +273,10 @@ def test_few_records_of_many_dimensions(power):
     best = cost(points, lloyd(points, np.ones(len(points)), 4, power=power), power)
     alone = cost(points, points.mean(axis=0)[None], power)
     ask = (mdp.k_median, mdp.k_means)[power - 1]
-    found = ask(space, PrivateDemand(space, points), 4, epsilon=2, delta=DELTA)
+    found = ask(space, mdp.PrivateDemand(space, points), 4, epsilon=2, delta=DELTA)
     assert found.release.design.name == "subspace" and 3 <= len(found.release.subspace.axes) < 20
     assert cost(points, found.centers, power) < best + 0.4 * (alone - best)
-    again = mdp.release(space, PrivateDemand(space, points), epsilon=2, delta=DELTA)
+    again = mdp.release(space, mdp.PrivateDemand(space, points), epsilon=2, delta=DELTA)
     expected = best + 0.5 * (alone - best)
     assert cost(points, (again.k_median, again.k_means)[power - 1](4).centers, power) < expected
     assert again.coreset().points.shape[1] == 60
@@ -285,7 +284,7 @@ def test_few_records_of_many_dimensions(power):
 
 def test_too_few_records_for_directions_give_the_mean():
     space, points, _ = thin_scene(n=300)
-    found = mdp.k_means(space, PrivateDemand(space, points), 5, epsilon=4)
+    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 5, epsilon=4)
     assert found.release.design.name == "mean" and len(np.unique(found.centers, axis=0)) == 5
     # 300 runs: 1.06, 1.57 at most; the middle of the box costs 4.4 times as much as the mean
     assert cost(points, found.centers, 2) < 4 * cost(points, points.mean(axis=0)[None], 2)
@@ -299,7 +298,7 @@ def test_anisotropic_records():
     middles = rng.normal(size=(6, 8)) * spread
     near = rng.normal(size=(30_000, 8)) * spread / 10
     points = space.clip(middles[rng.integers(0, 6, 30_000)] + near)
-    found = mdp.k_means(space, PrivateDemand(space, points), 6, epsilon=1, delta=DELTA)
+    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 6, epsilon=1, delta=DELTA)
     assert found.release.design.shares == ELLIPSOID
     lengths = np.linalg.norm(found.release.subspace.ellipsoid, axis=1)
     assert lengths[0] > 30 * lengths[-1]
@@ -312,7 +311,7 @@ def test_a_loose_box_in_ten_dimensions():
     middles = rng.uniform(-1, 1, (4, 10))
     points = 30 + middles[rng.integers(0, 4, 40_000)] + rng.normal(0, 0.1, (40_000, 10))
     space = mdp.EuclideanSpace([-100.0] * 10, [100.0] * 10)
-    found = mdp.k_means(space, PrivateDemand(space, points), 4, epsilon=1, delta=DELTA)
+    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 4, epsilon=1, delta=DELTA)
     expected = 1.1 * cost(points, lloyd(points, np.ones(len(points)), 4), 2)
     assert cost(points, found.centers, 2) < expected
 
@@ -324,7 +323,7 @@ def test_a_loose_box_in_ten_dimensions():
 def test_digits():
     points = np.loadtxt(DATA / "mnist/sklearn_digits.csv.gz", delimiter=",")[:, :64]
     space = mdp.EuclideanSpace([0.0] * 64, [16.0] * 64)
-    demand, best = PrivateDemand(space, points), 1_165_190.0
+    demand, best = mdp.PrivateDemand(space, points), 1_165_190.0
     ratios = [
         cost(points, mdp.k_means(space, demand, 10, epsilon=1, delta=DELTA, seed=run).centers, 2)
         / best

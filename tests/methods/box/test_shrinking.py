@@ -7,7 +7,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.methods.box.shrinking import LEAST, MOST, above_noise, shrinkage_factors, significance
-from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate, joint_posterior
 from tests import naive
@@ -52,7 +51,7 @@ def row(m):
         first = m + len(pairs)
         pairs += list(zip(level[::2], level[1::2]))
         level = list(range(first, m + len(pairs)))
-    points = EuclideanMetric(np.arange(m, dtype=float)[:, None])
+    points = mdp.EuclideanMetric(np.arange(m, dtype=float)[:, None])
     sizes = np.ones(2 * m - 1)
     return PartitionTree(points, np.arange(m, dtype=np.int32), np.array(pairs), sizes)
 

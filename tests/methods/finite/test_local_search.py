@@ -15,7 +15,6 @@ from metricdp.accounting import Ledger
 from metricdp.methods import DPHST
 from metricdp.methods.finite.local_search import LocalSearch, public_start
 from metricdp.methods.question import Question
-from metricdp.privacy import exact_cost
 from metricdp.running.runner import Run
 from tests import each, naive, refuses, tries
 from tests.records.test_scores import metric_of
@@ -91,7 +90,7 @@ def test_with_much_budget_it_finds_what_the_best_swaps_find():
     result = mdp.k_median(ROAD, demand, 3, epsilon=900, method=LocalSearch(start="random", steps=3))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert exact_cost(demand, result.centers) == 0
+        assert mdp.exact_cost(demand, result.centers) == 0
 
 
 def test_the_last_draw_prefers_the_better_set():

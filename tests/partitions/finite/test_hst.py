@@ -17,7 +17,6 @@ from scipy.sparse import csr_array
 
 import metricdp as mdp
 from metricdp.errors import InputError, UnknownIdError
-from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.partitions.finite import storage
 from metricdp.partitions.finite.hst import grown, kept_hst
 from metricdp.universe import build_graph
@@ -27,15 +26,15 @@ from tests.metrics.test_vectors import numbers
 
 few = settings(max_examples=60, derandomize=True)
 coins = st.tuples(st.integers(0, 2**32), st.floats(1.0, 2.0, exclude_max=True))
-KINDS = (EuclideanMetric, ManhattanMetric)
+KINDS = (mdp.EuclideanMetric, mdp.ManhattanMetric)
 point_sets = st.tuples(st.integers(1, 7), st.integers(1, 3)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=numbers)
 )
 
 
-def graph_metric(n, edges) -> GraphMetric:
+def graph_metric(n, edges) -> mdp.GraphMetric:
     t, h, w = (list(x) for x in zip(*edges)) if edges else ([], [], [])
-    return GraphMetric(build_graph(t, h, w, ids=range(n), directed=False))
+    return mdp.GraphMetric(build_graph(t, h, w, ids=range(n), directed=False))
 
 
 def whole(metric) -> np.ndarray:
@@ -140,7 +139,7 @@ def test_reference_implementation_on_points(kind, points, coins):
     scale=st.sampled_from([1.0, 0.3, 1e-9]),
 )
 def test_reference_implementation_on_matrices(graph, coins, scale):
-    check_against_reference(PrecomputedMetric(naive.all_pairs(*graph) * scale), *coins)
+    check_against_reference(mdp.PrecomputedMetric(naive.all_pairs(*graph) * scale), *coins)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -155,7 +154,7 @@ def test_larger_universes_against_the_matrix(seed):
     ]
     for metric in (graph, skewed, *vectors):
         assert metric.unit == 1
-        matrix = PrecomputedMetric(whole(metric))
+        matrix = mdp.PrecomputedMetric(whole(metric))
         matrix.unit = 1.0  # the same grid
         permutation, beta = rng.permutation(len(metric)), 1 + rng.random()
         one, other = grown(metric, permutation, beta), grown(matrix, permutation, beta)
@@ -174,7 +173,7 @@ def test_domination_on_graphs(graph, seed, scale):
     n, edges = graph
     metric = graph_metric(n, [(u, v, w * scale) for u, v, w in edges])
     check_domination(metric, mdp.build_hst(metric, seed))
-    matrix = PrecomputedMetric(naive.all_pairs(n, edges) * scale)
+    matrix = mdp.PrecomputedMetric(naive.all_pairs(n, edges) * scale)
     check_domination(matrix, mdp.build_hst(matrix, seed))
 
 
@@ -224,7 +223,7 @@ def test_coins():
 
 # Asking
 def test_asking():
-    tree = mdp.build_hst(EuclideanMetric([[0.0], [1.0], [8.0]], ids=["a", "b", "c"]), seed=1)
+    tree = mdp.build_hst(mdp.EuclideanMetric([[0.0], [1.0], [8.0]], ids=["a", "b", "c"]), seed=1)
     assert tree.distance("a", "c") == tree.distance("c", "a") == tree.position_distances(0, 2) >= 8
     assert tree.position_distances([[0], [1]], [0, 1, 2]).shape == (2, 3)
     assert tree.position_distances([], []).tolist() == []
@@ -238,7 +237,7 @@ def test_asking():
 
 
 def test_refusals():
-    metric = EuclideanMetric([[0.0], [1.0]])
+    metric = mdp.EuclideanMetric([[0.0], [1.0]])
     for seed in (-1, 1.5, None, "1", True):
         refuses("seed must be an integer of at least 0", mdp.build_hst, metric, seed)
     for wrong in (mdp.EuclideanSpace([0], [1]), np.zeros((2, 2)), None, csr_array((2, 2))):
@@ -294,7 +293,7 @@ ARRAYS = ("heights", "order", "parent", "level", "start", "stop")
 def cycle(n=12, ids=None, length=1.0, chord=None):
     edges = [(v, (v + 1) % n, length if v else 1.5) for v in range(n)] + ([chord] if chord else [])
     t, h, w = zip(*edges)
-    return GraphMetric(build_graph(t, h, w, ids=ids or range(n), directed=False))
+    return mdp.GraphMetric(build_graph(t, h, w, ids=ids or range(n), directed=False))
 
 
 def same(one, other) -> bool:
@@ -306,10 +305,10 @@ def same(one, other) -> bool:
     "metric",
     cycle(),
     cycle(ids=["a", 1, (2, "b"), *range(10, 19)]),
-    EuclideanMetric(POINTS),
-    ManhattanMetric(POINTS, ids=[f"p{i}" for i in range(40)]),
-    PrecomputedMetric(EuclideanMetric(POINTS).distance_rows(np.arange(40))),
-    EuclideanMetric([[1.0]]),
+    mdp.EuclideanMetric(POINTS),
+    mdp.ManhattanMetric(POINTS, ids=[f"p{i}" for i in range(40)]),
+    mdp.PrecomputedMetric(mdp.EuclideanMetric(POINTS).distance_rows(np.arange(40))),
+    mdp.EuclideanMetric([[1.0]]),
 )
 def test_round_trip(metric, tmp_path):
     tree = mdp.build_hst(metric, seed=11)
@@ -328,8 +327,8 @@ def test_round_trip(metric, tmp_path):
 def test_the_same_universe_read_anew(tmp_path):
     mdp.build_hst(mdp.GraphMetric(nx.cycle_graph(9), weight=None)).save(tmp_path / "t")
     mdp.HST.load(tmp_path / "t", mdp.GraphMetric(nx.cycle_graph(9), weight=None))
-    negative_zero = EuclideanMetric([[-0.0], [1.0]])
-    mdp.build_hst(EuclideanMetric([[0.0], [1.0]])).save(tmp_path / "t")
+    negative_zero = mdp.EuclideanMetric([[-0.0], [1.0]])
+    mdp.build_hst(mdp.EuclideanMetric([[0.0], [1.0]])).save(tmp_path / "t")
     mdp.HST.load(tmp_path / "t", negative_zero)
 
 
@@ -337,14 +336,14 @@ def test_other_universes_are_refused(tmp_path):
     ids = [str(v) for v in range(12)]
     graphs = [cycle(), cycle(13), cycle(length=1.25), cycle(chord=(0, 6, 3.0))]
     graphs += [cycle(ids=ids), cycle(ids=list(range(1, 13)))]
-    graphs.append(GraphMetric(cycle().graph, resolution=0.5))
-    matrix = EuclideanMetric(POINTS).distance_rows(np.arange(40))
+    graphs.append(mdp.GraphMetric(cycle().graph, resolution=0.5))
+    matrix = mdp.EuclideanMetric(POINTS).distance_rows(np.arange(40))
     moved, longer = POINTS.copy(), matrix.copy()
     moved[3, 1] += 1e-9
     longer[0, 1] = longer[1, 0] = longer[0, 1] * (1 + 1e-12)
-    others = [EuclideanMetric(points) for points in (POINTS, moved, POINTS[::-1])]
-    others.append(ManhattanMetric(POINTS))
-    universes = [*graphs, *others, PrecomputedMetric(matrix), PrecomputedMetric(longer)]
+    others = [mdp.EuclideanMetric(points) for points in (POINTS, moved, POINTS[::-1])]
+    others.append(mdp.ManhattanMetric(POINTS))
+    universes = [*graphs, *others, mdp.PrecomputedMetric(matrix), mdp.PrecomputedMetric(longer)]
     assert len({u.checksum() for u in universes}) == len(universes)
     for i, universe in enumerate(universes):
         mdp.build_hst(universe).save(tmp_path / "t")

@@ -16,9 +16,7 @@ from scipy.stats import chisquare
 
 import metricdp as mdp
 from metricdp.accounting.binding import Protection
-from metricdp.errors import InputError
 from metricdp.privacy import CountQuery, HistogramQuery, gate
-from metricdp.privacy.demand import PrivateDemand
 from metricdp.records.engines import RowEncoder, opening
 from metricdp.records.engines.bounding import (
     WHOLE,
@@ -229,7 +227,7 @@ def test_weight_units_are_those_of_the_definition(records):
     at = np.array([place for _, place in records], np.int64)
     found = np.bincount(at, weight_units(users, at), minlength=5)
     assert {i: int(n) for i, n in enumerate(found) if n} == naive_shares(records)
-    demand = PrivateDemand(PATH, at.tolist(), user=users, weighting="share")
+    demand = mdp.PrivateDemand(PATH, at.tolist(), user=users, weighting="share")
     assert exact(demand, HistogramQuery(Points())).tolist() == found.tolist()
     assert exact(demand, CountQuery()).tolist() == [WHOLE * len(set(users))]
 
@@ -258,7 +256,7 @@ def test_one_user_more_adds_one_unit_of_weight_and_changes_nothing_else():
         counts = []
         for records in (some, some + more):
             users, places = zip(*records)
-            demand = PrivateDemand(PATH, list(places), user=list(users), weighting="share")
+            demand = mdp.PrivateDemand(PATH, list(places), user=list(users), weighting="share")
             counts.append(exact(demand, HistogramQuery(Points())))
         change = counts[1] - counts[0]
         assert (change >= 0).all() and change.sum() == WHOLE
@@ -294,7 +292,7 @@ def test_rows_that_an_engine_read_have_their_weight_units_last():
 
 
 def test_the_receipt_and_the_ledger_say_whose_mean_it_is(tmp_path):
-    demand = PrivateDemand(PATH, [1] * 900, user=range(900), weighting="share")
+    demand = mdp.PrivateDemand(PATH, [1] * 900, user=range(900), weighting="share")
     ledger = mdp.Ledger(3, journal=tmp_path / "a.ledger")
     release = mdp.release(PATH, demand, epsilon=1, ledger=ledger)
     assert 700 < release.weights.sum() < 1100
@@ -303,8 +301,8 @@ def test_the_receipt_and_the_ledger_say_whose_mean_it_is(tmp_path):
     assert (reported["weighting"], reported["grains"], reported["objective"]) == expected
     assert "mean over people" in str(release.receipt)
     assert mdp.Ledger.open(tmp_path / "a.ledger").protects == Protection("user", 1, "share")
-    with pytest.raises(InputError, match="one unit of weight"):
-        mdp.release(PATH, PrivateDemand(PATH, [1], user=[1]), epsilon=1, ledger=ledger)
+    with pytest.raises(mdp.InputError, match="one unit of weight"):
+        mdp.release(PATH, mdp.PrivateDemand(PATH, [1], user=[1]), epsilon=1, ledger=ledger)
     release.save(tmp_path / "a.release")
     again = mdp.Release.load(tmp_path / "a.release", PATH)
     assert (again.weights == release.weights).all() and again.receipt == release.receipt
@@ -315,7 +313,7 @@ def test_the_receipt_and_the_ledger_say_whose_mean_it_is(tmp_path):
 @pytest.mark.parametrize("method", ["hst", "max-coverage", "partition"])
 def test_weights_are_people(method):
     users = np.repeat(np.arange(3000), 3)
-    demand = PrivateDemand(PATH, users % 5, user=users, weighting="share")
+    demand = mdp.PrivateDemand(PATH, users % 5, user=users, weighting="share")
     release = mdp.k_median(PATH, demand, 2, epsilon=1, method=method).release
     assert 2600 < release.weights.sum() < 3400
     assert 2600 < mdp.release(PATH, demand, epsilon=1, records_hint=3000).weights.sum() < 3400

@@ -15,16 +15,12 @@ from scipy.stats import binomtest
 
 import metricdp as mdp
 from benchmarks.methods.grid import Grid
-from metricdp.errors import InputError
 from metricdp.methods.box import default
-from metricdp.metrics import EuclideanMetric, EuclideanSpace
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import (
     CountQuery,
     HistogramQuery,
-    Ledger,
     LevelsQuery,
-    PrivateDemand,
     SumsQuery,
     _vault,
     gate,
@@ -41,8 +37,8 @@ from tests.spark import session as spark_session
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 CANARY, N = "CANARY-48611", 4000
-BOX = EuclideanSpace([0, 0], [10, 4])
-POINTS = EuclideanMetric(
+BOX = mdp.EuclideanSpace([0, 0], [10, 4])
+POINTS = mdp.EuclideanMetric(
     np.random.default_rng(3).random((200, 2)) * [10, 4], ids=[f"p{i}" for i in range(200)]
 )
 
@@ -142,16 +138,16 @@ def exact(demand, query):
 
 
 def located(rows, users=None):
-    return PrivateDemand(BOX, rows[["x", "y"]].to_numpy(), user=users)
+    return mdp.PrivateDemand(BOX, rows[["x", "y"]].to_numpy(), user=users)
 
 
 def test_counts_and_sums_of_a_box_are_the_same_bit_by_bit(frame, table):
     rows, (source, options) = table[0], frame
     here = located(rows)
-    there = PrivateDemand.from_frame(BOX, source, columns=["x", "y"], **options)
+    there = mdp.PrivateDemand.from_frame(BOX, source, columns=["x", "y"], **options)
     for query in (CountQuery(), LEVELS, SUMS, GRID):
         assert exact(there, query) == exact(here, query)
-    parts = split(there, QUARTERS, 1, Ledger(1))
+    parts = split(there, QUARTERS, 1, mdp.Ledger(1))
     found = [exact(part, CountQuery())[0] for part, _ in parts]
     assert found == exact(here, HistogramQuery(QUARTERS))
     assert exact(gate.moved(there, QUARTERS, BOX.net(QUARTERS.n_parts)), CountQuery()) == [N]
@@ -169,20 +165,20 @@ def refused(make, capfd, caplog):
 def test_spark_counts_bounds_and_refuses_alike(spark, table, capfd, caplog):
     rows, folder = table
     source, options = f"{folder}/rows-*.parquet", {"engine": "spark"}
-    ids = PrivateDemand.from_frame(POINTS, source, user="who", max_contributions=3, **options)
+    ids = mdp.PrivateDemand.from_frame(POINTS, source, user="who", max_contributions=3, **options)
     assert exact(ids, CountQuery()) == [np.minimum(rows["who"].value_counts(), 3).sum()]
-    there = PrivateDemand.from_frame(BOX, spark.read.parquet(source), columns=["x", "y"])
+    there = mdp.PrivateDemand.from_frame(BOX, spark.read.parquet(source), columns=["x", "y"])
     both = LevelsQuery([*LEVELS.levels, GRID])
     assert exact(there, both) == exact(located(rows), both)
     bad = spark.createDataFrame([(CANARY, 1.0), ("2", 48611.0)], ["x", "y"])
-    refused(lambda: PrivateDemand.from_frame(BOX, bad, x="x", y="y"), capfd, caplog)
+    refused(lambda: mdp.PrivateDemand.from_frame(BOX, bad, x="x", y="y"), capfd, caplog)
 
 
 def test_a_worker_killed_in_mid_job_changes_nothing_and_is_paid_once(dask_client, table):
     rows, killed = table[0], threading.Event()
     frame = pytest.importorskip("dask.dataframe").from_pandas(rows, npartitions=12)
-    demand = PrivateDemand.from_frame(BOX, frame, columns=["x", "y"])
-    ledger = Ledger(1)
+    demand = mdp.PrivateDemand.from_frame(BOX, frame, columns=["x", "y"])
+    ledger = mdp.Ledger(1)
     budget = ledger.charge(1)
     slow = HistogramQuery(Slow())
     victim = next(iter(dask_client.run(os.getpid).values()))
@@ -223,9 +219,9 @@ def test_a_tally_is_the_records_that_it_counts():
     counts = rng.integers(0, 9, 200) * (rng.random(200) < 0.5)
     records = np.repeat(np.arange(200), counts)
     tally = Tally(np.arange(200), counts)
-    listed = PrivateDemand(POINTS, [POINTS.ids[i] for i in records])
+    listed = mdp.PrivateDemand(POINTS, [POINTS.ids[i] for i in records])
     table = pd.DataFrame({"vertex": [POINTS.ids[i] for i in records]})
-    counted = PrivateDemand.from_frame(POINTS, table)
+    counted = mdp.PrivateDemand.from_frame(POINTS, table)
     assert tally.total(lambda block: np.array([len(block)])) == [counts.sum()]
     some, sets = POINTS.ids[:3], [POINTS.ids[:3], POINTS.ids[5:8]]
     of_some = CostQuery(POINTS, some), SwapQuery(POINTS, some)
@@ -243,7 +239,7 @@ def test_a_tally_is_the_records_that_it_counts():
 def test_methods_answer_about_streamed_boxes(table, monkeypatch):
     pytest.importorskip("duckdb")
     monkeypatch.setattr(embedded, "AT_ONCE", -1)
-    demand = PrivateDemand.from_frame(BOX, f"{table[1]}/rows-*.parquet", x="x", y="y")
+    demand = mdp.PrivateDemand.from_frame(BOX, f"{table[1]}/rows-*.parquet", x="x", y="y")
     for method in ("partition", "quadtree"):
         assert np.shape(mdp.k_means(BOX, demand, 3, epsilon=1, method=method).centers) == (3, 2)
 
@@ -252,10 +248,10 @@ def test_rounds_read_a_sample_of_large_demand_and_the_last_step_all(monkeypatch)
     rng = np.random.default_rng(6)
     places = rng.uniform(-0.7, 0.7, (3, 5))
     points = places[rng.integers(0, 3, 20_000)] + rng.normal(0, 0.05, (20_000, 5))
-    box, read = EuclideanSpace(-np.ones(5), np.ones(5)), []
+    box, read = mdp.EuclideanSpace(-np.ones(5), np.ones(5)), []
     monkeypatch.setattr(default, "ENOUGH", 2000)
     monkeypatch.setattr(default, "RECORDS_PER_NOISE", 1)
-    noisy, demand = gate._noisy, PrivateDemand(box, points)
+    noisy, demand = gate._noisy, mdp.PrivateDemand(box, points)
     monkeypatch.setattr(
         gate,
         "_noisy",
@@ -274,15 +270,15 @@ def test_rounds_read_a_sample_of_large_demand_and_the_last_step_all(monkeypatch)
 def test_points_of_a_file_are_read_out_of_core(tmp_path):
     points = np.random.default_rng(1).normal(0, 1, (1000, 5)).astype(np.float32)
     np.save(tmp_path / "points.npy", points)
-    box = EuclideanSpace(-np.ones(5), np.ones(5))
+    box = mdp.EuclideanSpace(-np.ones(5), np.ones(5))
     cells = HistogramQuery(Grid(box, 32))
     for source in (tmp_path / "points.npy", np.load(tmp_path / "points.npy", mmap_mode="r")):
-        found = exact(PrivateDemand.from_frame(box, source), cells)
-        assert found == exact(PrivateDemand(box, points), cells)
-    with pytest.raises(InputError, match="an array has no columns"):
-        PrivateDemand.from_frame(box, tmp_path / "points.npy", user="who")
+        found = exact(mdp.PrivateDemand.from_frame(box, source), cells)
+        assert found == exact(mdp.PrivateDemand(box, points), cells)
+    with pytest.raises(mdp.InputError, match="an array has no columns"):
+        mdp.PrivateDemand.from_frame(box, tmp_path / "points.npy", user="who")
     np.save(tmp_path / "flat.npy", points[0])
-    refuses(r"numbers of shape \(n, d\)", PrivateDemand.from_frame, box, tmp_path / "flat.npy")
+    refuses(r"numbers of shape \(n, d\)", mdp.PrivateDemand.from_frame, box, tmp_path / "flat.npy")
 
 
 # Samples
@@ -291,12 +287,12 @@ def test_points_of_a_file_are_read_out_of_core(tmp_path):
 def test_subsampled_demand_has_its_share_by_fresh_coins(table):
     rows = table[0]
     here = gate.subsampled(located(rows), 0.25)
-    there = gate.subsampled(PrivateDemand.from_frame(POINTS, rows), 0.25)
+    there = gate.subsampled(mdp.PrivateDemand.from_frame(POINTS, rows), 0.25)
     for kept in (len(_vault._open(here)), exact(there, CountQuery())[0]):
         assert binomtest(kept, N, 0.25).pvalue > 1e-7
     assert exact(gate.subsampled(located(rows), 0.25), GRID) != exact(here, GRID)
     assert exact(gate.subsampled(located(rows), 1.0), GRID) == exact(located(rows), GRID)
-    budget = Ledger(1).charge(1)
+    budget = mdp.Ledger(1).charge(1)
     assert measure(here, CountQuery(), 1, budget).values.shape == (1,)
     refuses("share", gate.subsampled, here, 1.5)
 
@@ -316,14 +312,14 @@ def test_subsampled_demand_has_its_share_by_fresh_coins(table):
 )
 def test_mistakes_are_named(source, asked, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert all_text(refuses(words, PrivateDemand.from_frame, BOX, source, **asked))
+    assert all_text(refuses(words, mdp.PrivateDemand.from_frame, BOX, source, **asked))
 
 
 def test_sources_lead_nowhere():
     import pickle
 
     refuses("not pickled", pickle.dumps, Tally(np.array([1]), np.array([2])), error=TypeError)
-    demand = PrivateDemand.from_frame(POINTS, pd.DataFrame({"vertex": ["p1"]}))
+    demand = mdp.PrivateDemand.from_frame(POINTS, pd.DataFrame({"vertex": ["p1"]}))
     held = [getattr(demand, name) for name in dir(demand) if not name.startswith("__")]
     assert not any(isinstance(each, sources.Source) for each in held)
     assert RowEncoder(("x",), np.asarray).empty().shape == (0, 1)
@@ -352,4 +348,4 @@ def test_bad_rows_are_refused_by_the_rule_alone(engine, rows, capfd, caplog, req
         source = pytest.importorskip("duckdb").connect().from_arrow(pa.table(columns))
     else:
         source = pytest.importorskip("polars").LazyFrame(columns)
-    refused(lambda: PrivateDemand.from_frame(universe, source, **asked), capfd, caplog)
+    refused(lambda: mdp.PrivateDemand.from_frame(universe, source, **asked), capfd, caplog)

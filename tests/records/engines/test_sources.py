@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.partitions.service import ClippedDistances, DistanceDifferences, Service
@@ -139,7 +138,7 @@ def test_cells_of_all_levels_are_counted_as_in_memory(engine, rows):
 def test_a_bad_row_is_no_key_and_is_not_reported(engine, rows):
     bad = rows.copy()
     bad.loc[1234, "y"] = float("inf")
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(mdp.InputError) as refused:
         demand = PrivateDemand.from_frame(FIELD, given(engine, bad), x="x", y="y")
         Paths(_vault._open(demand), TREE).counted(None)
     assert "1234" not in str(refused.value)

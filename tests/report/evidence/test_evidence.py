@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp import methods
 from metricdp.accounting.cost import BASIC, ZCDP
 from metricdp.audit.canaries import scene, sings
 from metricdp.audit.worlds import small_nets
-from metricdp.errors import InputError
 from metricdp.methods.catalogue import OF_BOXES_ALONE, OF_FINITE_UNIVERSES
 from metricdp.methods.method import Method
 from metricdp.provenance import KEYS, package_facts
@@ -88,7 +86,7 @@ CASES = {
     "records, replace-one": lambda: clustered("max-coverage", grid(), "1e-6", "replace-one"),
     "zCDP": lambda: clustered("lloyd", box(), "1e-6"),
     "k-means": lambda: clustered("quadtree", box(), call=mdp.k_means),
-    "regional": lambda: clustered(methods.Regional(), grid()),
+    "regional": lambda: clustered(mdp.methods.Regional(), grid()),
     "release": lambda: mdp.release(grid(), demanded(grid()), epsilon="1/3"),
     "release of a box": lambda: mdp.release(box(), demanded(box()), epsilon=1),
     "evaluate": lambda: mdp.evaluate(grid(), demanded(grid()), [(0, 0)], epsilon=1, within=[2]),
@@ -297,7 +295,7 @@ def test_a_damaged_file_is_reported_in_one_line(odd):
         inner[path[-1]] = odd
         try:
             found = mdp.evidence(tree)
-        except InputError as error:
+        except mdp.InputError as error:
             assert "\n" not in str(error)
         else:
             assert BLANK in json.dumps(found.to_dict()) and found.html()

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import BudgetError, InputError
 from metricdp.report import drawing
 from metricdp.report.canvas.network import _few
 from metricdp.report.explore.scene import _matched, level_names
@@ -56,7 +55,7 @@ def test_the_levels_are_charged_together_and_at_once(metric):
     assert [level.epsilon for level in levels.levels] == expected
     expected = [Fraction(1), Fraction(1, 2), Fraction(1, 3)]
     assert [level.result.receipt.epsilon for level in levels.levels] == expected
-    refuses("", explored, metric, error=BudgetError, epsilons=["0.1", "0.1001"], ledger=ledger)
+    refuses("", explored, metric, error=mdp.BudgetError, epsilons=["0.1", "0.1001"], ledger=ledger)
     assert len(ledger.entries) == 1
     page = levels.page()
     assert "Shown together, charged together" in page
@@ -179,7 +178,7 @@ def test_a_plans_page_is_of_made_up_demand_alone(metric):
     assert "Centers without noise" in page
     assert [c["id"] for c in data_of(page)["exact"]] == reported.example_centers
     refuses("Plan", mdp.Exploration.of_plan, levels)
-    with pytest.raises(InputError, match="releases no weights"):
+    with pytest.raises(mdp.InputError, match="releases no weights"):
         mdp.Exploration.of_plan(
             mdp.plan(metric, records=9, k=2, epsilons=[1], repeats=1, method="uniform")
         )

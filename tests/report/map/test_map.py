@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.metrics.graph import GraphMetric
 from metricdp.releases import Mechanism, Receipt
 from metricdp.report import drawing, map_page
 from metricdp.report.colors import PALETTE
@@ -39,7 +38,7 @@ def grid(side, *, ids=None, coordinates="lonlat", name="grid"):
     ids = list(range(side * side)) if ids is None else ids
     where = {"coordinates": place, "coordinate_system": coordinates} if coordinates else {}
     named = {"ids": ids, "directed": False, "name": name, **where}
-    return GraphMetric(build_graph(pairs[:, 0], pairs[:, 1], None, **named))
+    return mdp.GraphMetric(build_graph(pairs[:, 0], pairs[:, 1], None, **named))
 
 
 def data_of(page):

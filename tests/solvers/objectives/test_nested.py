@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from tests import grid_metric, path_metric, refuses
 
 o = mdp.objectives
@@ -77,7 +76,7 @@ def test_no_numbers_of_sites_are_refused(ks):
 def test_what_nested_cannot_do_is_said():
     metric = path_metric(5)
     refuses("at least their number", lambda: mdp.solve(metric, o.Nested([1, 3]), opened=[0, 1]))
-    with pytest.raises(InputError, match="stages are of"):
+    with pytest.raises(mdp.InputError, match="stages are of"):
         _ = mdp.solve(metric, o.KMedian(2)).stages
     refuses("of must make an objective", o.Nested, [1], of=lambda k: k)
 
