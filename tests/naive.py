@@ -7,7 +7,9 @@ edges and length 0 are normal.
 
 import itertools
 import math
+from collections import Counter
 from fractions import Fraction
+
 
 import numpy as np
 from hypothesis import strategies as st
@@ -17,8 +19,6 @@ NOBODY = -1
 
 
 # Graphs
-
-
 @st.composite
 def graphs(draw, most_points: int = 9, longest: int = 6):
     """Connected multigraphs with integer lengths, zero included: a random tree and some more
@@ -69,8 +69,6 @@ def all_pairs(n: int, edges) -> np.ndarray:
 
 
 # Centers
-
-
 def nearest(distances: np.ndarray, centers) -> np.ndarray:
     """Distance of every point to its nearest center."""
     return distances[list(centers)].min(axis=0)
@@ -127,8 +125,6 @@ def best_centers(
 
 
 # Binary merge trees: children of node m + i, leaves 0..m-1
-
-
 def leaf_sets(children) -> list[list[int]]:
     """Leaves below every node."""
     sets = [[leaf] for leaf in range(len(children) + 1)]
@@ -163,8 +159,6 @@ def ward_merges(points: np.ndarray, sizes, children) -> dict[frozenset[int], flo
 
 
 # The hierarchical model of counts
-
-
 def interpolation(low: float, step: float, grid: int, at: np.ndarray) -> np.ndarray:
     """Matrix that reads a message on ``low + step · arange(grid)`` at the points `at`, linearly, 0
     outside.
@@ -246,8 +240,6 @@ def enumerate_counts(
 
 
 # Selections
-
-
 def permute_and_flip_distribution(scores, eta: float) -> np.ndarray:
     """Exact distribution of permute-and-flip: over all orders, heads with probability exp(eta·(s -
     max)), the first head wins.
@@ -264,8 +256,6 @@ def permute_and_flip_distribution(scores, eta: float) -> np.ndarray:
 
 
 # 2-HSTs
-
-
 def hst_clusters(
     distances: np.ndarray, permutation, beta: float
 ) -> list[tuple[int, list[list[int]]]]:
@@ -300,8 +290,6 @@ def hst_distances(levels) -> np.ndarray:
 
 
 # Swaps of centers
-
-
 def cost_of(distance, centers, demand, scale) -> int:
     """Sum over demand (vertices, repeats allowed) of min(ceil(d / 2^shift), cap)^power to the
     nearest center; no center: the cap.
@@ -318,8 +306,6 @@ def swap_table(distance, centers, demand, scale, candidates) -> list[list[int]]:
 
 
 # Nested clusters: labels of levels, coarse to fine, shape (n_points, n_levels)
-
-
 def clusters_of(labels: np.ndarray) -> list[list[frozenset[int]]]:
     """The clusters of every level: points that share the labels of all levels so far."""
     points = range(len(labels))
@@ -398,8 +384,6 @@ def least_squares_variance(parent, variance) -> np.ndarray:
 
 
 # Covering
-
-
 def covering(stages, records, times: int, script) -> tuple[list[list[int]], list[list[int]]]:
     """(sets taken stage by stage, scores shown in every round): a record counts until a set that
     was taken holds it.
@@ -513,3 +497,179 @@ def above_noise(points, counts, deviation, unit, sure):
                 for j in near:
                     found[j] = True
     return found
+
+
+# Centers of boxes: every removal is tried, every cell asked, sums are clipped record by record
+def reverse_greedy(points, weights, k, power):
+    """Remove the center whose loss costs least, computing every cost from scratch."""
+    left = list(range(len(points)))
+
+    def cost(chosen):
+        pairs = zip(points, weights)
+        return sum(
+            max(w, 0.0) * min(math.dist(p, points[c]) ** power for c in chosen) for p, w in pairs
+        )
+
+    while len(left) > k:
+        left.remove(min(left, key=lambda j: cost([c for c in left if c != j])))
+    return left
+
+
+def badly_cut(lower, upper, axes, seed, center, chance, d):
+    """Whether for some i the ball of radius 2^i is cut above level i + log2(d · levels / chance):
+    the definition, i by i.
+    """
+    key, low, size = root_key(seed), [0] * d, [2**BITS] * d
+    unit = [(b - a) / 2**BITS for a, b in zip(lower, upper)]
+    grid = [
+        min(int((x - a) / (b - a) * 2**BITS), 2**BITS - 1) for x, a, b in zip(center, lower, upper)
+    ]
+    slack = math.log2(d * max(len(axes) / d, 1.0) / chance)
+    for j in axes:
+        level = math.ceil(
+            math.log2(math.sqrt(sum((s * u) ** 2 for s, u in zip(size, unit))) / math.sqrt(d))
+        )
+        at = cut(key, low[j], size[j])
+        away = max(abs(grid[j] - at), 1) * unit[j]
+        for i in range(-80, 80):
+            if 2.0**i >= away and level > i + slack:
+                return True
+        upper_half = grid[j] >= at
+        low[j], size[j] = (at, low[j] + size[j] - at) if upper_half else (low[j], at - low[j])
+        key = mixed(key + (upper_half + 1) * 0x9E3779B97F4A7C15 & (2**64 - 1))
+    return False
+
+
+def smoothed_gradient(points, center, radius):
+    """Sum of (x - c) / max(|x - c|, r)."""
+    total = [0.0] * len(center)
+    for x in points:
+        away = math.dist(x, center)
+        for i, (a, b) in enumerate(zip(x, center)):
+            total[i] += (a - b) / max(away, radius)
+    return total
+
+
+# The shifted quadtree: Python's integers, recursion, all assignments of centers
+MASK, BITS = 2**64 - 1, 48
+
+
+def mixed(x: int) -> int:
+    """The finalizer of splitmix64."""
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & MASK
+    return x ^ (x >> 31)
+
+
+def root_key(seed: int) -> int:
+    """Key of the root."""
+    key = 0
+    while True:
+        key = mixed((key ^ (seed & MASK)) + 0x9E3779B97F4A7C15 & MASK)
+        seed >>= 64
+        if not seed:
+            return key
+
+
+def cut(key: int, low: int, size: int) -> int:
+    """The cell is cut at one of the places that leave both sides a third, by the upper half of a
+    hash.
+    """
+    third = -(-size // 3)
+    places = size - 2 * third + 1
+    coin = mixed(key ^ 0xD1B54A32D192ED03) >> 32
+    coins = (places >> 16) * coin // 2**16 + (places & 0xFFFF) * coin // 2**32
+    return low + third + min(coins, places - 1)
+
+
+def axes(lower, upper, depth: int) -> list[int]:
+    """The coordinate of the longest side, all cut in the middle, at each depth."""
+    sides, found = [Fraction(float(b - a)) for a, b in zip(lower, upper)], []
+    used = [0] * len(sides)
+    for _ in range(depth):
+        j = max((j for j in range(len(sides)) if used[j] < 30), key=lambda j: (sides[j], -j))
+        sides[j] /= 2
+        used[j] += 1
+        found.append(j)
+    return found
+
+
+def path(grid: list[int], order: list[int], seed: int) -> list[tuple[int, list[tuple[int, int]]]]:
+    """(key, [(low, size) of each side]) of the cells that hold a point, from the root down."""
+    key, sides = root_key(seed), [(0, 2**BITS)] * len(grid)
+    found = [(key, list(sides))]
+    for j in order:
+        low, size = sides[j]
+        at = cut(key, low, size)
+        upper = grid[j] >= at
+        sides[j] = (at, low + size - at) if upper else (low, at - low)
+        key = mixed(key + (upper + 1) * 0x9E3779B97F4A7C15 & MASK)
+        found.append((key, list(sides)))
+    return found
+
+
+def tree_cost(parent, weight, away, leaves, chosen) -> float:
+    """What centers in the chosen leaves cost: a cell with none below it pays at the highest such
+    cell.
+    """
+    held = set()
+    for v in chosen:
+        while v >= 0:
+            held.add(v)
+            v = parent[v]
+    held_below = [v for v in range(1, len(parent)) if v not in held and parent[v] in held]
+    return sum(weight[v] * away[v] for v in held_below)
+
+
+def tree_optimum(parent, weight, away, k: int) -> float:
+    """The least such cost over all choices of k leaves."""
+    leaves = sorted(set(range(len(parent))) - set(parent))
+    return min(
+        tree_cost(parent, weight, away, leaves, chosen)
+        for chosen in itertools.combinations(leaves, k)
+    )
+
+
+# Rounds of small balls: cell by cell, in Python's integers
+def peeled(counts, side, center, number):
+    """Records left in each cell (a tuple) when the `number` nearest a cell are gone."""
+    steps = [round(s / max(side) * 256) for s in side]
+
+    def order(cell):
+        return sum(((a - b) * s) ** 2 for a, b, s in zip(cell, center, steps)), cell
+
+    left = Counter(counts)
+    for cell in sorted(left, key=order):
+        gone = min(left[cell], number)
+        left[cell] -= gone
+        number -= gone
+    return left
+
+
+def in_ball(counts, middle, radius):
+    """How many records lie within `radius` of a cell along every axis."""
+    return sum(
+        n for cell, n in counts.items() if all(abs(a - b) <= radius for a, b in zip(cell, middle))
+    )
+
+
+def averages(cells, radii, t):
+    """The paper's L(r), rounded down (Algorithm 2, lines 1 and 2), by its definition over single
+    records.
+    """
+    found, counts = [], Counter(cells)
+    for r in radii:
+        near = sorted((min(in_ball(counts, cell, r), t) for cell in cells), reverse=True)
+        found.append(sum(near[:t]) // t)
+    return found
+
+
+def levels(scores, keep, promise):
+    """RecConcave's steps 2 to 4 by their definitions."""
+    last = len(scores) - 1
+    top = math.ceil(math.log2(max(last, 1)))
+    longer = [*scores, *[min(0, scores[-1])] * (2**top - last)]
+    lengths = [2**j for j in range(top + 1)]
+    a = [max(min(longer[i : i + n]) for i in range(len(longer) - n + 1)) for n in lengths]
+    a.append(min(0, a[-1]))
+    return [min(a[j] - keep, promise - a[j + 1]) for j in range(top + 1)]

@@ -1,11 +1,15 @@
-"""What a release needs besides code: one version, complete package data, and words for citing,
-reporting and installing that agree with each other.
+"""What a release needs besides code: one version, complete package data, words for citing, and one
+extra that brings all that the notebooks import.
 """
 
+import ast
 import configparser
+import json
 import re
 import subprocess
+import sys
 import tomllib
+from configparser import ConfigParser
 from fnmatch import fnmatch
 from importlib.metadata import version
 from pathlib import Path
@@ -95,3 +99,28 @@ def test_nothing_asks_an_index_for_the_name():
     assert asks.search("`pip install metricdp`")
     texts = [p for p in tracked() if p.suffix in {".md", ".py", ".ipynb", ".txt", ".html", ".js"}]
     assert not [p.name for p in texts if p != Path(__file__) and asks.search(p.read_text("utf-8"))]
+
+
+def imported(path):
+    """Names of the packages that a notebook imports."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    found = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            found |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(str(node.module).partition(".")[0])
+    return found - set(sys.stdlib_module_names) - {"metricdp"}
+
+
+def test_the_extra_brings_what_the_notebooks_import():
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg", "utf-8")
+    lines = setup["options"]["install_requires"] + setup["options.extras_require"]["notebooks"]
+    brought = {line.partition(">")[0].partition("[")[0] for line in lines.split()}
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    needed = set().union(*map(imported, notebooks))
+    assert len(notebooks) >= 2 and {"numpy", "matplotlib"} <= needed
+    assert needed <= brought
+    assert {"ipykernel", "nbclient", "nbformat"} <= brought  # to run them

@@ -91,10 +91,7 @@ SETS = {
         "metricdp/privacy/noise.py",
     ),
     "privacy/caps.py": ("tests/privacy/test_caps.py", "metricdp/privacy/caps.py"),
-    "privacy/continual.py": (
-        "tests/privacy/test_continual.py",
-        "tests/running/test_stream_copies.py",
-    ),
+    "privacy/continual.py": ("tests/privacy/test_continual.py", "tests/running/test_stream.py"),
     "privacy/selection.py": (
         "tests/privacy/test_selection.py",
         "tests/privacy/test_gate_wiring.py",
@@ -237,7 +234,6 @@ SETS = {
     ),
     "running/stream": (
         "tests/running/test_stream.py",
-        "tests/running/test_stream_copies.py",
         "tests/running/test_stream_crashes.py",
         "tests/privacy/test_continual.py",
         "metricdp/running/stream.py",

@@ -1,10 +1,13 @@
-"""Every objective on every universe, public and released, against all choices of sites."""
+"""Every objective on every universe, public and released, against all choices of sites; numbers of
+points and sites told by a series of pandas: by its index, if it has labels.
+"""
 
 import json
 from itertools import combinations
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 import metricdp as mdp
@@ -256,8 +259,6 @@ def test_weights_that_are_all_zero_count_as_one_each():
 
 
 # One set of sites for several demands, against all choices of small universes
-
-
 PLACES = 9
 
 
@@ -349,3 +350,30 @@ def test_what_scenarios_cannot_do_is_said():
         refuses(said, mdp.solve, *args, **options)
     with pytest.raises(mdp.InputError, match="scenarios are of"):
         _ = mdp.solve(metric, o.KMedian(1)).scenarios
+
+
+METRIC = path_metric(list("abcd"))
+
+
+def test_labels_say_whose_weights_are_whose():
+    people = pd.Series([5, 1], index=["d", "a"])
+    plan = mdp.solve(METRIC, o.KMedian(1), weights=people, loads=people)
+    assert plan.weights.tolist() == [1, 0, 0, 5] and plan.loads == {"d": 6.0}
+    assert mdp.k_median(METRIC, k=1, weights=people).centers == ["d"]
+    dear = pd.Series([1, 9, 9, 9], index=list("bacd"))
+    assert mdp.solve(METRIC, o.FacilityLocation(dear)).centers == ["b"]
+    assert METRIC.with_costs(sites=pd.Series([7.0], index=["b"])).distances(["b"], ["b"])[0, 0] == 7
+
+
+def test_a_default_index_says_nothing():
+    plan = mdp.solve(METRIC, o.KMedian(1), weights=pd.Series([1, 0, 0, 5]))
+    assert plan.weights.tolist() == [1, 0, 0, 5]
+    assert mdp.solve(METRIC, o.Capacitated(2, pd.Series([4, 4, 4, 4]))).value == 2
+
+
+def test_a_repeated_label_is_named():
+    twice = pd.Series([1, 2], index=["a", "a"])
+    with pytest.raises(mdp.InputError, match="weights must name every id once; 'a' is repeated"):
+        mdp.solve(METRIC, o.KMedian(1), weights=twice)
+    with pytest.raises(mdp.InputError, match="costs must name every id once; 'a' is repeated"):
+        mdp.solve(METRIC, o.FacilityLocation(twice))

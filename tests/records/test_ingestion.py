@@ -1,5 +1,8 @@
 """Each private cell is read by itself: what it means, the same by every loader, and what one more
 cell changes; of readers that type what they read, two users stay two, or are refused.
+
+The cells below are those that a column's type used to be recognized by, or that readers differ on.
+Tests of them add one record, or one user's, to rows that hold the others, and look into the vault.
 """
 
 import gzip

@@ -14,8 +14,7 @@ from metricdp.methods.box.descent import N_SHELLS, RATIO, SMOOTHED, ShellCounts,
 from metricdp.partitions.box.cells import Shells, VoronoiCells
 from metricdp.releases import Mechanism, Receipt, Release
 from metricdp.running import private_centers, runner
-from tests import cases, refuses
-from tests import naive_centers as naive
+from tests import cases, naive, refuses
 
 BOX = mdp.EuclideanSpace([0, 0], [100, 100])
 

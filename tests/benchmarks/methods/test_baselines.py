@@ -18,6 +18,7 @@ from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.privacy.queries import TotalsQuery
 from metricdp.running.runner import Run
 from tests.methods.spending import BOX, blobs
+from tests.methods.test_baselines import exactly  # noqa: F401
 from tests.running.test_private_centers import BOX as SQUARE
 from tests.running.test_private_centers import (
     check_all_is_spent,
@@ -44,7 +45,7 @@ def test_variates_are_drawn_by_weight_and_distance():
     assert k_variates.seeded(points, np.zeros(3), 5, 1, rng).shape == (5, 1)
 
 
-def test_candidates_lie_where_the_records_are(exactly):
+def test_candidates_lie_where_the_records_are(exactly):  # noqa: F811
     points, middle = blobs(1000)
     run = Run(mdp.PrivateDemand(BOX, points), mdp.Ledger(1).charge(1))
     found = run.drive(balcan._candidates(balcan.Projection(BOX, 2, 0), 3, 0))

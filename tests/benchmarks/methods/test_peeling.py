@@ -29,8 +29,7 @@ from metricdp.audit.runner import REFUTED
 from metricdp.audit.worlds import FORMS, demands, worlds
 from metricdp.methods.asking import Select, driven
 from metricdp.releases import Release
-from tests import naive_peeling as naive
-from tests import tries
+from tests import naive, tries
 
 LARGE = Fraction(4)
 

@@ -15,7 +15,7 @@ from benchmarks.methods.hst_subtrees import hst_init
 from benchmarks.methods.reverse_greedy import reverse_greedy
 from benchmarks.methods.tree_dp import solve_on_tree, table_sizes, tree_k_median
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
-from tests import naive, naive_centers, naive_quadtree, tries
+from tests import naive, tries
 from tests.methods.spending import BOX
 
 pieces = st.integers(0, 10**6)
@@ -87,10 +87,10 @@ def test_the_program_is_exact_on_the_tree(seed, leaves, data):
     at = table_sizes(cells.parent, places, k)
     value, chosen = tree_k_median(cells.parent, weight, away, np.zeros_like(places), places, k, *at)
     parent = cells.parent.tolist()
-    assert value == pytest.approx(naive_quadtree.tree_optimum(parent, weight, away, k), abs=1e-9)
+    assert value == pytest.approx(naive.tree_optimum(parent, weight, away, k), abs=1e-9)
     taken = np.flatnonzero((chosen > 0) & (cells.child < 0)).tolist()
     assert len(taken) == k
-    cost = naive_quadtree.tree_cost(parent, weight, away, None, taken)
+    cost = naive.tree_cost(parent, weight, away, None, taken)
     assert cost == pytest.approx(value, abs=1e-9)
 
 
@@ -103,7 +103,7 @@ def test_reverse_greedy_equals_its_reference_implementation(seed, m, power):
     )
     for k in range(1, m + 1):
         found = reverse_greedy(points, weights, k, power=power).tolist()
-        assert found == naive_centers.reverse_greedy(points, weights, k, power)
+        assert found == naive.reverse_greedy(points, weights, k, power)
 
 
 @tries(30, st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([0.3, 1.0, 4.0]))
@@ -114,5 +114,5 @@ def test_badly_cut_centers_are_those_of_the_definition(seed, d, chance):
     tree = ShiftedQuadtree(space, seed=seed)
     axes = tree.axes[:depth].tolist()
     asked = [(space.lower, space.upper, axes, seed, center, chance, d) for center in centers]
-    wanted = [naive_centers.badly_cut(*one) for one in asked]
+    wanted = [naive.badly_cut(*one) for one in asked]
     assert badly_cut(tree, centers, depth, chance).tolist() == wanted

@@ -10,8 +10,7 @@ import metricdp as mdp
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS
 from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree
 from metricdp.partitions.box.refining import refined
-from tests import naive_quadtree as naive
-from tests import tries
+from tests import naive, tries
 
 seeds = st.integers(0, 2**70)
 
