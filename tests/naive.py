@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from fractions import Fraction
 
-
 import numpy as np
 from hypothesis import strategies as st
 
