@@ -121,13 +121,11 @@ def register(suites: Any) -> ArgumentParser:
     parser.add_argument("--folder", metavar="DIR", required=True, help="of the report; made anew")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--short", action="store_true", help="a look at each, in minutes")
-    size.add_argument(
-        "--middle", action="store_true", help="between the two: the report in benchmarks/"
-    )
+    size.add_argument("--middle", action="store_true", help="between the two: half an hour or so")
     parser.add_argument(
         "--suites", metavar="LIST", help="only these, with commas between (default: all)"
     )
-    parser.add_argument("--peer-python", metavar="PATH", help="as of bench peers")
+    parser.add_argument("--peer-python", metavar="PATH", help="as of peers")
     parser.set_defaults(measure=measure)
     return parser
 
