@@ -17,7 +17,7 @@ ENOUGH = 65.0
 LEAST = 5.0
 MOST = 12.0
 LIGHT = 3.0
-FEW = 50.0
+RECORDS_PER_LEVEL = 50.0
 """Noise alone puts a cell above the threshold with a chance of about e^-L, L = 3 ln(x / 65) for x
 records per unit of noise, between 5 and 12. With more records lighter clusters can be distinguished
 from noise, and a center that noise attracts far away is the greater part of the cost. But L is at
@@ -41,7 +41,7 @@ def significance(records: float, unit: float, k: int = 0) -> float:
     """
     x = max(records / unit, 1.0)
     enough = np.clip(SLOPE * np.log(x / ENOUGH), LEAST, MOST)
-    return float(min(enough, x / max(LIGHT * k, FEW)))
+    return float(min(enough, x / max(LIGHT * k, RECORDS_PER_LEVEL)))
 
 
 def above_noise(
