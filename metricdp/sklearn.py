@@ -230,6 +230,8 @@ class KMedoids(Clusterer):
     def _read(self, X: Any) -> tuple[Floats | None, Metric, Ints]:
         """Points, if there are any, the universe, and each row's position in it."""
         if self._given is not None:
+            if self._given.sites is not self._given.ids:
+                raise InputError("a table of costs has no medoids: mdp.k_median chooses its sites")
             return None, self._given, np.asarray(self._given.positions(list(X)), np.int64)
         rows: Floats = validate_data(self, X, dtype=np.float64)
         every = np.arange(len(rows))
@@ -292,11 +294,6 @@ class KMedoids(Clusterer):
         tags.input_tags.positive_only = tags.input_tags.pairwise
         return tags
 
-
-try:
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError:
-    raise MissingExtraError("metricdp.sklearn", "sklearn") from None
 
 _SPOKEN = (
     # numbers and names of columns are public; text of an entry comes later in a message

@@ -326,6 +326,8 @@ def test_rows_of_a_metric_are_ids():
     assert model.cluster_centers_ in ([1, 7], [1, 8]) and model.inertia_ == 5.0
     assert model.predict([0, 8]).tolist() == [0, 1]
     assert model.transform([4]).tolist() == [[3.0, model.cluster_centers_[1] - 4.0]]
+    table = mdp.CostTable([[0.0, 2.0]], sites=["s"], clients=["a", "b"])
+    refuses("a table of costs has no medoids", KMedoids(1, metric=table).fit, ["a", "b"])
 
 
 def test_given_rows_begin_and_wrong_ones_are_refused():

@@ -436,7 +436,7 @@ class Solution:
             return found
         instance = self._instance
         if within is None:
-            limit = 0.5 * (self.mean or 0.0)
+            limit = 0.5 * (self.mean or 0.0) if self.served else 0.0
         else:
             length = in_units_of(instance.metric, within, "within")
             limit = positive(length, "within", or_zero=True)
@@ -847,7 +847,7 @@ class Solution:
             and {"basis": "release", "level": intervals.level, **intervals.to_dict()},
             "served": self.served,
             "mean": self.mean,
-            "percentiles": {f"{p:g}": d for p, d in self.percentiles.items()},
+            "percentiles": {f"{p:g}": _finite(d) for p, d in self.percentiles.items()},
             "distance_unit": self._instance.metric.measured,
         }
         return {name: _finite(x) for name, x in facts.items()}

@@ -38,6 +38,12 @@ def crs_of(universe: Any) -> str | None:
     return WGS84 if getattr(universe, "coordinate_system", None) == "lonlat" else None
 
 
+def check_sited(universe: Any) -> None:
+    """Refuse a page of a table of costs, which knows no distances between its sites and clients."""
+    if getattr(universe, "sites", None) is not getattr(universe, "ids", None):
+        raise InputError("a page needs a universe whose points are the sites, not a table of costs")
+
+
 @dataclass(frozen=True, eq=False)
 class Layers:
     """The layers of some centers. `facts`: columns of the centers' table; `weights`: demand of each

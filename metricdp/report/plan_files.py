@@ -19,7 +19,7 @@ from metricdp.atomic import drafted, write_whole
 from metricdp.errors import InputError
 from metricdp.report import drawing
 from metricdp.report.colors import PALETTE, ramp
-from metricdp.report.layers import crs_of
+from metricdp.report.layers import check_sited, crs_of
 from metricdp.report.point_files import check_writable, write_points
 from metricdp.report.styles import colored, project_row, qml
 
@@ -44,6 +44,8 @@ def plan_ending(
             f"{path}: {universe.name} has no coordinates in the plane, which this ending needs "
             f"(--nodes FILE); .csv, .parquet and .html need none"
         )
+    if ending == ".html" and endings is ENDINGS:
+        check_sited(universe)
     check_writable(path, ending, crs_of(universe))
     return ending
 

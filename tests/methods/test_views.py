@@ -9,6 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.cli import main
 from metricdp.report.evidence import statement
+from metricdp.report.plan_files import plan_ending
 from tests import path_metric, refuses
 
 LINE = nx.path_graph(6)
@@ -156,6 +157,15 @@ def test_endings_that_cannot_be_written_say_why(tmp_path, monkeypatch):
         with pytest.raises(mdp.errors.MissingExtraError, match=extra):
             mdp.k_median(METRIC, k=1).save(tmp_path / f"plan.{ending}")
     assert [p.name for p in tmp_path.iterdir()] == ["plan.csv"]
+
+
+def test_plans_that_serve_nobody_are_json():
+    table = mdp.CostTable([[5.0, 6.0], [7.0, 8.0]])
+    plan = mdp.solve(table, mdp.objectives.MaxCoverage(k=1, limit=1))
+    facts = json.dumps([plan.to_dict(), plan.stability().to_dict()], allow_nan=False)
+    assert json.loads(facts)[0]["percentiles"] == {"50": None, "90": None, "95": None, "100": None}
+    refuses("not a table of costs", plan.page)
+    refuses("not a table of costs", plan_ending, "plan.html", table)
 
 
 def test_centers_alone_tell_no_weights(tmp_path):

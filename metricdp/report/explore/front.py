@@ -93,6 +93,7 @@ class Exploration:
             raise InputError(
                 f"a Plan is needed, got {type(from_plan).__name__}: mdp.plan(...) makes one"
             )
+        stage_kind(from_plan.universe).check(from_plan.universe)
         if any(result.release is None for result in from_plan.example):
             raise InputError(
                 f"the method {from_plan.method} releases no weights, so there is no coreset to show"

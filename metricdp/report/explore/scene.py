@@ -23,6 +23,7 @@ from metricdp.metrics.units import in_words, unit_shown
 from metricdp.protocols import Kind
 from metricdp.report import drawing
 from metricdp.report.canvas import network
+from metricdp.report.layers import check_sited
 from metricdp.report.words import sureness
 from metricdp.running.front import k_means, k_median
 from metricdp.running.made_up import searched
@@ -117,6 +118,8 @@ class _Stage:
 
 class _Network(_Stage):
     """Drawing of a finite universe: vertices, edges, and territories and weights of levels."""
+
+    check = staticmethod(check_sited)
 
     @staticmethod
     def lines(universe: Metric) -> str | None:

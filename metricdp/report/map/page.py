@@ -19,6 +19,7 @@ from metricdp.report.canvas.network import STEPS, DrawnUniverse, short
 from metricdp.report.canvas.stage import facts_html, notes_html, page_html, table_html
 from metricdp.report.colors import PALETTE, ink_on
 from metricdp.report.evidence.statement import Basis, price_html, receipt_html
+from metricdp.report.layers import check_sited
 from metricdp.report.words import figures_of, intervals_html, show_number
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def map_page(
     Raises
     ------
     InputError
-        No centers, repeated ones, weights of another length or not finite, both a receipt and a
+        A table of costs, no centers, repeated ones, weights of another length or not finite, both a receipt and a
         basis.
     UnknownIdError
         A center is not in the universe.
@@ -134,6 +135,7 @@ def _checked(
     chosen = listed(centers, "centers")
     if not chosen:
         raise InputError("a map needs at least one center")
+    check_sited(metric)
     if not all(map(hashable, chosen)) or len(set(chosen)) != len(chosen):
         raise InputError("centers must be distinct")
     if basis is not None and not (isinstance(basis, str) and basis in ("public", "non-private")):

@@ -184,6 +184,15 @@ def test_a_plans_page_is_of_made_up_demand_alone(metric):
         )
 
 
+def test_tables_of_costs_and_deep_boxes_have_no_page():
+    table = mdp.CostTable([[5.0, 6.0], [7.0, 8.0]])
+    demand, ledger = mdp.PrivateDemand(table, [0]), mdp.Ledger(1)
+    refuses("not a table of costs", mdp.explore, table, demand, [1], 1, ledger=ledger)
+    assert ledger.spent == 0
+    line = mdp.plan(mdp.EuclideanSpace([0], [1]), records=9, k=1, epsilons=[1], repeats=1)
+    refuses("a box of two dimensions", mdp.Exploration.of_plan, line)
+
+
 def test_universes_without_coordinates_get_a_layout_and_boxes_a_plain_map():
     social = mdp.GraphMetric(nx.connected_watts_strogatz_graph(60, 4, 0.2, seed=1), weight=None)
     data = data_of(explored(social).page())
