@@ -331,7 +331,9 @@ class _Region:
 
 
 def _regions(near: Near, rows: Ints, fixed: Ints) -> list[_Region]:
-    """The regions around these rows; none if one has most of the demand points."""
+    """The regions around these rows; none if one has most of the demand points, or a row has none
+    near it and so no region.
+    """
     n, m = len(near.weights), len(near.site_start) - 1
     owner = np.repeat(np.arange(n), np.diff(near.start))
     state = kernels.state_at(near, rows, 0)[0]
@@ -340,7 +342,7 @@ def _regions(near: Near, rows: Ints, fixed: Ints) -> list[_Region]:
     pairs = np.ones(len(owner), np.int8), (owner, n + site)
     count, label = connected_components(csr_array(pairs, shape=(n + m, n + m)), directed=False)
     served = np.bincount(label[:n], minlength=count)
-    if served.max() > _LARGEST_REGION * n:
+    if served.max() > _LARGEST_REGION * n or not served[label[n + rows]].all():
         return []
     regions = []
     for one in np.flatnonzero(served):

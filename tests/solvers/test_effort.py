@@ -63,3 +63,10 @@ def test_private_demand_and_releases_take_it():
     found = mdp.k_median(metric, demand, k=2, epsilon=1, effort="thorough")
     assert sorted(found.centers) == [(0, 0), (5, 5)]
     assert sorted(found.release.k_means(2, effort="thorough").centers) == [(0, 0), (5, 5)]
+
+
+def test_points_without_a_near_candidate():
+    away = np.abs(np.subtract.outer([0, 0, 0, 9], [0, 0, 0, 9]))
+    for k in (1, 2, 3):
+        found = solve_with("thorough", mdp.PrecomputedMetric(away), np.array([1.0, 1, 1, 0]), k)
+        assert found.cost == 0

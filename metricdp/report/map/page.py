@@ -78,8 +78,8 @@ def map_page(
     Raises
     ------
     InputError
-        A table of costs, no centers, repeated ones, weights of another length or not finite, both a receipt and a
-        basis.
+        A table of costs, no centers, repeated ones, weights of another length or not finite, both a
+        receipt and a basis.
     UnknownIdError
         A center is not in the universe.
 
