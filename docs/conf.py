@@ -94,10 +94,7 @@ def contents(page: str, text: str) -> str:
         linked = re.findall(r"\]\(([^)#\s]+)\.(?:md|rst|ipynb)\)", text)
     if page == PROOFS:
         linked = [target for target in linked if target[0].isdigit()]
-    if page == "docs/explanation":
-        linked.append("../benchmarks/*")  # those that no table names come last
-    options = [":hidden:", ":glob:"]
-    return "\n".join(["", "```{toctree}", *options, "", *dict.fromkeys(linked), "```", ""])
+    return "\n".join(["", "```{toctree}", ":hidden:", "", *dict.fromkeys(linked), "```", ""])
 
 
 def words(page: str) -> str:
