@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import networkx as nx
 import pytest
@@ -66,6 +67,11 @@ def refuses(
     with pytest.raises(error, match=words or None) as refused:
         call(*args, **more)
     return refused.value
+
+
+def raising(error: BaseException | type[BaseException]) -> Mock:
+    """A function that raises this, whatever it is given."""
+    return Mock(side_effect=error)
 
 
 def loaded(script: Path) -> ModuleType:

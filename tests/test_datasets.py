@@ -19,7 +19,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import DownloadError, GraphFileError, InputError, MissingExtraError
-from tests import cases, refuses
+from tests import cases, raising, refuses
 from tests.bench.test_p_median import POINTS, least, text
 from tests.cli_world import fails, run, works
 from tests.data import DATA
@@ -151,10 +151,7 @@ def test_an_interrupted_download_leaves_nothing(small, server, tmp_path):
 
 @needs_pooch
 def test_ctrl_c_leaves_nothing(small, tmp_path, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(mdp.datasets, "_unpacked", stop)
+    monkeypatch.setattr(mdp.datasets, "_unpacked", raising(KeyboardInterrupt))
     refuses("", mdp.datasets.fetch, "small", error=KeyboardInterrupt, cache=tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -15,6 +15,7 @@ from metricdp.atomic import durable_file, whole_file
 from metricdp.audit.patch import patched
 from metricdp.interruption import held
 from metricdp.records.trouble import Trouble, kind
+from tests import raising
 from tests.cli_world import run
 
 pytestmark = pytest.mark.usefixtures("ctrl_c_is_heeded")
@@ -84,10 +85,7 @@ def test_the_release_is_beside_the_ledger_by_default(world, capsys):
 
 
 def test_an_interrupted_search_names_what_was_saved(world, monkeypatch, capsys):
-    def stopped(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("metricdp.cli.cluster._question", stopped)
+    monkeypatch.setattr("metricdp.cli.cluster._question", raising(KeyboardInterrupt))
     ran = run(capsys, *"cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --ledger l".split())
     assert ran.status == 130
     assert "l.1.release holds the release that was paid for" in ran.lines[-1]

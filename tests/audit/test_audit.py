@@ -33,7 +33,7 @@ from metricdp.audit.__main__ import main
 from metricdp.audit.exact import Case, examine
 from metricdp.audit.patch import patched, replaced
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, _vault, gate, measure
-from tests import cases, refuses
+from tests import cases, raising, refuses
 
 CHECKS = {check.name: check for check in runner.checks()}
 BUGS = {bug.name: bug for bug in planted.bugs()}
@@ -200,10 +200,7 @@ def test_noise_that_is_not_recorded_is_noticed():
 
 
 def test_a_check_that_breaks_down_fails_but_catches_nothing():
-    def broken(quick):
-        raise RuntimeError("no")
-
-    check = runner.Check("broken", True, broken)
+    check = runner.Check("broken", True, raising(RuntimeError("no")))
     finding = runner.perform(check, quick=True)
     assert not finding.passed
     assert "RuntimeError: no" in finding.found

@@ -20,20 +20,11 @@ import metricdp as mdp
 from metricdp.cli import COMMANDS, main
 from metricdp.cli import cluster as cluster_module
 from metricdp.cli.parsing import HELP_WIDTH
-from metricdp.universe import sample_path
 from metricdp.universe.formats import FORMATS
-from tests import cases
+from tests import cases, raising
 from tests.cli_world import CANARIES, ROWS, fails, run, snapshot, works
 
 PRIVATE = ["cluster", "roads.csv", "-k", "2", "--demand", "homes.csv", "--epsilon", "1"]
-
-
-def has_samples():
-    try:
-        sample_path("coquimbo.csv.gz")
-    except ValueError:
-        return False
-    return True
 
 
 def test_private_centers_are_json_with_a_receipt(world, capsys):
@@ -283,18 +274,13 @@ def test_an_unexpected_error_without_demand(world, monkeypatch, capsys):
     (OSError(28, "No space", "out.json"), 2, "metricdp: error: out.json: No space"),
 )
 def test_other_endings(error, status, words, world, monkeypatch, capsys):
-    def fail(*_, **__):
-        raise error
-
-    monkeypatch.setattr(mdp, "k_median", fail)
+    monkeypatch.setattr(mdp, "k_median", raising(error))
     ran = run(capsys, *PRIVATE)
     assert (ran.status, ran.lines[-1]) == (status, words)
 
 
 def test_a_result_is_reported_even_if_its_files_fail(world, monkeypatch, capsys):
-    def full(*_):
-        raise OSError(28, "No space left on device", "out.json")
-
+    full = raising(OSError(28, "No space left on device", "out.json"))
     monkeypatch.setattr(cluster_module.streams, "write_text", full)
     ran = run(capsys, *PRIVATE, "--output", "out.json")
     assert (ran.status, len(ran.json["centers"])) == (2, 2)
@@ -414,7 +400,6 @@ def test_main_takes_the_arguments_of_the_process(monkeypatch, capsys):
 # the demo
 
 
-@pytest.mark.skipif(not has_samples(), reason="needs the folder graphs")
 def test_demo(world, capsys):
     ran = works(capsys, "demo", "-k", "5", "--directory", "out", "--epsilon", "1/2")
     result = json.loads((world / "out" / "coquimbo_centers.json").read_text())

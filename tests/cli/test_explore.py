@@ -8,7 +8,7 @@ import stat
 
 import metricdp as mdp
 from metricdp.cli import main
-from tests import cases
+from tests import cases, raising
 from tests.cli_world import CANARIES, ROWS, build_ledger, fails, run, snapshot
 
 EXPLORE = ("explore", "roads.csv", "--nodes", "nodes.csv", "--demand", "homes.csv", "-k", "2")
@@ -120,10 +120,7 @@ def test_a_plan_is_figures_a_table_and_a_page(world, capsys):
 
 
 def test_an_error_after_the_charge_says_what_was_spent(world, capsys, monkeypatch):
-    def broken(*_, **__):
-        raise RuntimeError("canary")
-
-    monkeypatch.setattr("metricdp.report.explore.front._levels", broken)
+    monkeypatch.setattr("metricdp.report.explore.front._levels", raising(RuntimeError("canary")))
     ran = run(capsys, *QUICK, "--output", "page.html", "--ledger", "new.ledger")
     assert ran.status == 1 and "2.5 was charged before this and stays spent" in ran.err
     assert "canary" not in ran.err

@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("cryptography")
-
 import metricdp as mdp
 from tests.cli_world import build_road, fails, run, works
 

@@ -7,13 +7,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tests import cases, each, refuses
-
-pytest.importorskip("cryptography")
-
 import metricdp as mdp
 from metricdp.federated.course import Course
 from metricdp.federated.messages import Answer, Keys, Past
+from tests import cases, each, refuses
 from tests.federated.test_rounds import DELTA, HOMES, METRIC, demands, kept, rewritten
 
 

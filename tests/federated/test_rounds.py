@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-pytest.importorskip("cryptography")
-
 import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.federated import course as courses
@@ -18,7 +16,7 @@ from metricdp.federated import holder as holders_module
 from metricdp.federated.messages import Answer, Invitation, Keys, opened_card
 from metricdp.privacy import contribute
 from metricdp.privacy.noise import GaussianShares
-from tests import cases, grid_metric, refuses
+from tests import cases, grid_metric, raising, refuses
 
 METRIC = grid_metric(12, 12)
 HOMES = [[(1, 1)] * 900 + [(10, 2)] * 500, [(10, 2)] * 400, [(5, 9)] * 1100 + [(1, 1)] * 100]
@@ -493,11 +491,7 @@ def test_a_crash_after_payment_is_said_and_asked_again(tmp_path, monkeypatch):
     cards = [one.card for one in holders]
     coordinator = mdp.federated.Coordinator(METRIC, cards, epsilon=4, delta=DELTA)
     with monkeypatch.context() as patch:
-
-        def cut(*_, **__):
-            raise KeyboardInterrupt
-
-        patch.setattr(holders_module, "contribute", cut)
+        patch.setattr(holders_module, "contribute", raising(KeyboardInterrupt))
         refuses("", lambda: holders[0].answer(coordinator.invite()), error=KeyboardInterrupt)
     refuses("let it be asked again", lambda: holders[0].answer(coordinator.invite()))
     assert ledger.spent == 4

@@ -23,7 +23,7 @@ from metricdp.errors import InputError, ReadingError
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import PrivateDemand, _vault, moved
 from metricdp.records.engines import Source, Tally
-from tests import cases, named, refuses, wrong
+from tests import cases, named, raising, refuses, wrong
 from tests.privacy_worlds import BOX, THREE, TWO, all_text, finest, line
 
 CANARY = "CANARY-48611"
@@ -308,11 +308,8 @@ def test_each_rule_names_what_a_record_must_be(tmp_path):
 
 
 def test_a_broken_universe_is_named_before_records_are_looked_at(monkeypatch):
-    def broken(self):
-        raise InputError("the universe is broken")
-
     whole = PrivateDemand(TWO, ["a"])
-    monkeypatch.setattr(PrecomputedMetric, "check", broken)
+    monkeypatch.setattr(PrecomputedMetric, "check", raising(InputError("the universe is broken")))
     for make in (
         lambda: PrivateDemand(TWO, ["no such point"]),
         lambda: moved(whole, finest(TWO), PrecomputedMetric(TWO.matrix)),
@@ -338,7 +335,7 @@ def bad_inputs():
     yield lambda: PrivateDemand(line(5), [10**30 + NUMBER])
     yield lambda: PrivateDemand(line(5), np.array([bad]))
     yield lambda: PrivateDemand(TWO, ["a"], user="u")
-    yield lambda: PrivateDemand(TWO, raising(bad))
+    yield lambda: PrivateDemand(TWO, breaking_off(bad))
     yield lambda: PrivateDemand(BOX, [[bad]])
     yield lambda: PrivateDemand(BOX, [[1.0], [nan]])
     yield lambda: PrivateDemand(BOX, np.full((NUMBER, 1), np.inf))
@@ -369,7 +366,7 @@ def lazily(bad):
     return pl.LazyFrame({"vertex": ["a", bad]}).with_columns(pl.col("vertex").cast(pl.Int64))
 
 
-def raising(text):
+def breaking_off(text):
     yield "a"
     raise RuntimeError(text)
 

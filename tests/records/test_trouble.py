@@ -18,7 +18,7 @@ from metricdp.metrics import EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import CountQuery, HistogramQuery, Ledger, PrivateDemand, measure
 from metricdp.records import trouble
 from metricdp.records.engines import embedded, spilling
-from tests import cases, refuses
+from tests import cases, raising, refuses
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
 duckdb = pytest.importorskip("duckdb")
@@ -101,10 +101,7 @@ def test_nothing_leads_from_an_exception_to_a_record(
 
 
 def test_a_second_interruption_while_the_first_is_reported_changes_nothing(monkeypatch):
-    def again(error):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(trouble, "kind", again)
+    monkeypatch.setattr(trouble, "kind", raising(KeyboardInterrupt))
     assert trouble.attempt(lambda: 1 / 0) == trouble.Ended(trouble.Trouble.INTERRUPTED)
 
 

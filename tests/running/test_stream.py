@@ -30,7 +30,7 @@ from metricdp.privacy.noise import Noise
 from metricdp.report import days_page
 from metricdp.running.days import LeastNoise, needed, present
 from metricdp.running.stream import _day_name
-from tests import cases, each, path_metric, refuses, tries
+from tests import cases, each, path_metric, raising, refuses, tries
 from tests.cli_world import build_road, fails, run, works
 
 PATH = path_metric(9)
@@ -166,9 +166,7 @@ def test_a_full_disk_refuses_the_day_and_leaves_the_stream(tmp_path):
     stream.step(demand(1), day=1)
     before = (tmp_path / "a.stream").read_bytes()
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
+    full = raising(OSError(28, "No space left on device"))
     with patched(os, "fsync", full), pytest.raises(OSError, match="No space"):
         stream.step(demand(2), day=2)
     assert (tmp_path / "a.stream").read_bytes() == before and stream.days == 1
@@ -193,14 +191,11 @@ def test_a_crash_between_file_and_ledger_is_paid_once(tmp_path):
     path = tmp_path / "a.stream"
     journal = tmp_path / "a.ledger"
 
-    def crash(*_, **__):
-        raise KeyboardInterrupt
-
     begun = {"epsilon": 1, "horizon": 9, "path": path}
     for moment in ("charge_once", "follow"):
         ledger = mdp.Ledger(3, journal=journal)
-        with patched(mdp.Ledger, moment, crash), pytest.raises(KeyboardInterrupt):
-            mdp.Stream(PATH, ledger=ledger, **begun)
+        with patched(mdp.Ledger, moment, raising(KeyboardInterrupt)):
+            refuses("", mdp.Stream, PATH, ledger=ledger, **begun, error=KeyboardInterrupt)
         assert path.exists() and ledger.spent == (moment == "follow")
     for _ in range(2):
         mdp.Stream(PATH, ledger=mdp.Ledger(3, journal=journal), **begun)
@@ -448,12 +443,9 @@ def test_of_copies_of_one_state_one_goes_on(tmp_path):
 def test_a_copy_of_what_was_not_paid_is_not_free(tmp_path):
     """Cut short between file and ledger, in two copies: one stream, charged once, told once."""
 
-    def crash(*_, **__):
-        raise KeyboardInterrupt
-
     begun = {"epsilon": 1, "horizon": 9, "ledger": mdp.Ledger(2, journal=tmp_path / "study.ledger")}
-    with patched(mdp.Ledger, "charge_once", crash), pytest.raises(KeyboardInterrupt):
-        mdp.Stream(PATH, path=tmp_path / "a", **begun)
+    with patched(mdp.Ledger, "charge_once", raising(KeyboardInterrupt)):
+        refuses("", mdp.Stream, PATH, path=tmp_path / "a", **begun, error=KeyboardInterrupt)
     shutil.copy(tmp_path / "a", tmp_path / "b")
     one, other = (mdp.Stream.open(tmp_path / name, PATH) for name in "ab")
     one.step(demand(1))

@@ -12,7 +12,7 @@ from metricdp.solvers.bounds import judged_on_block
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.stopping import NEVER, Deadline
-from tests import tries
+from tests import raising, tries
 
 NONE = np.empty(0, np.int64)
 
@@ -108,9 +108,7 @@ def test_costs_that_are_no_integers_are_proven_by_a_glance(monkeypatch):
     away = np.linalg.norm(rng.random((60, 1, 2)) - rng.random((300, 2)), axis=2) * 100
     table = mdp.CostTable(away, sites=[f"Store_{i}" for i in range(60)], clients=list(range(300)))
 
-    def at_length(*args):
-        raise AssertionError("a glance is enough")
-
+    at_length = raising(AssertionError("a glance is enough"))
     monkeypatch.setattr("metricdp.solvers.exact.prove", at_length)
     plan = mdp.k_median(table, k=4, exact=True)
     assert plan.gap == 0 and plan.cost >= plan.lower_bound > plan.cost * (1 - 2e-9)

@@ -13,7 +13,7 @@ import metricdp as mdp
 from metricdp.solvers import programs
 from metricdp.solvers.kmedian import solve
 from metricdp.solvers.stopping import NEVER, Deadline, SearchLine
-from tests import refuses
+from tests import raising, refuses
 
 pytestmark = pytest.mark.usefixtures("ctrl_c_is_heeded")
 
@@ -148,9 +148,6 @@ def test_programs_of_highs_end_with_the_time_and_with_an_interrupt(limit, monkey
 
 
 def test_errors_of_highs_are_raised(monkeypatch):
-    def fails(*_, **__):
-        raise MemoryError("too large")
-
-    monkeypatch.setattr("scipy.optimize.milp", fails)
+    monkeypatch.setattr("scipy.optimize.milp", raising(MemoryError("too large")))
     rules = [programs.Constraint(np.ones((1, 2)), 1.0, 1.0)]
     refuses("too large", programs.minimized, np.ones(2), rules, 2, NEVER, error=MemoryError)

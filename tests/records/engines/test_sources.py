@@ -23,7 +23,7 @@ from metricdp.records.exact import Sums, exactly
 from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.paths import Paths, Segment
 from metricdp.records.trouble import Trouble
-from tests import path_metric, refuses, spark
+from tests import path_metric, raising, refuses, spark
 from tests.privacy_worlds import BOX, UnitCells
 from tests.records.test_exact import clipped
 
@@ -334,10 +334,7 @@ def test_cells_of_a_tree_are_differences_that_do_not_wrap():
         def groups(self, of):
             return np.arange(8, dtype=np.uint64), np.array([CAP] * 7 + [5])
 
-        def sums(self, answer):
-            raise NotImplementedError
-
-        mapped = subsampled = sums
+        mapped = subsampled = raising(NotImplementedError)
 
     class Keys:
         start, stop = 0, 3

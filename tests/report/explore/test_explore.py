@@ -16,7 +16,7 @@ from metricdp.report import drawing
 from metricdp.report.canvas.network import _few
 from metricdp.report.explore.scene import _matched, level_names
 from metricdp.report.words import sureness
-from tests import cases, each, refuses
+from tests import cases, each, raising, refuses
 from tests.report.conftest import canvas, settle
 from tests.report.map.test_map import data_of, read_png, unsqueezed
 from tests.report.streets import streets
@@ -70,10 +70,7 @@ def test_a_delta_is_charged_for_every_level_and_said(metric):
 
 
 def test_ctrl_c_while_predicting_does_not_lose_what_was_paid(metric, monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("metricdp.report.explore.front.plan", interrupted)
+    monkeypatch.setattr("metricdp.report.explore.front.plan", raising(KeyboardInterrupt))
     levels = explored(metric, repeats=1)
     assert levels.plan is None and len(levels.levels) == 2
     assert "Predicted accuracy" not in levels.page()
