@@ -32,17 +32,17 @@ def browser():
 
 @pytest.fixture
 def show(browser):
-    """Open a page in a window of its own; what its console says, what it throws and what it asks of
-    the network ends up in ``page.troubles``.
+    """Open a page in a window of its own. In the end its console must have said nothing, and it
+    must have thrown nothing and asked nothing of the network: ``page.troubles``.
     """
-    windows = []
+    windows, troubles = [], []
 
     def go(path, width=900, height=640, **options):
         window = browser.new_context(viewport={"width": width, "height": height}, **options)
         window.set_default_timeout(90_000)
         windows.append(window)
         page = window.new_page()
-        page.troubles = []
+        page.troubles = troubles
         page.on("console", lambda message: page.troubles.append(message.text))
         page.on("pageerror", lambda error: page.troubles.append(str(error)))
         page.on(
@@ -56,6 +56,7 @@ def show(browser):
     yield go
     for window in windows:
         window.close()
+    assert troubles == []
 
 
 def settle(page):
