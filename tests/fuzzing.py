@@ -52,10 +52,8 @@ def fuzz(
                 run = example(**arguments)(run)
             return pytest.param(run, id="short" if options else "long")
 
-        forms = [
-            form(examples, derandomize=True),
-            *([form(LONG_FORM * examples)] if LONG_FORM else []),
-        ]
+        forms = [form(examples, derandomize=True)]
+        forms += [form(LONG_FORM * examples)] if LONG_FORM else []
 
         @pytest.mark.parametrize("run", forms)
         def test(run: Callable[[], None]) -> None:
@@ -314,6 +312,5 @@ def spoiled(draw: Any, calls: dict[str, Sequence[str]], most: int = 2) -> Case:
     """At most so many arguments of one of the calls, each replaced by an absurd value."""
     name = draw(st.sampled_from(sorted(calls)))
     chosen = draw(st.lists(st.sampled_from(sorted(calls[name])), max_size=most, unique=True))
-    return Case(
-        name, {argument: ABSURD[draw(st.integers(0, len(ABSURD) - 1))] for argument in chosen}
-    )
+    wrong = {argument: ABSURD[draw(st.integers(0, len(ABSURD) - 1))] for argument in chosen}
+    return Case(name, wrong)

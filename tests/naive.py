@@ -104,12 +104,8 @@ def removal_losses(distances: np.ndarray, weights, centers, power: int = 1) -> n
     """What closing each slot adds to the cost, shape (k,), at least two slots."""
     centers = list(centers)
     before = cost(distances, weights, centers, power)
-    return np.array(
-        [
-            cost(distances, weights, centers[:i] + centers[i + 1 :], power) - before
-            for i in range(len(centers))
-        ]
-    )
+    fewer = (centers[:i] + centers[i + 1 :] for i in range(len(centers)))
+    return np.array([cost(distances, weights, few, power) - before for few in fewer])
 
 
 def best_centers(
@@ -117,10 +113,9 @@ def best_centers(
 ) -> tuple[tuple[int, ...], float]:
     """The cheapest of all choices of k centers, and its cost."""
     allowed = range(len(distances)) if candidates is None else candidates
-    return min(
-        ((c, cost(distances, weights, c, power)) for c in itertools.combinations(allowed, k)),
-        key=lambda found: found[1],
-    )
+    choices = itertools.combinations(allowed, k)
+    costs = ((c, cost(distances, weights, c, power)) for c in choices)
+    return min(costs, key=lambda found: found[1])
 
 
 # Binary merge trees: children of node m + i, leaves 0..m-1
@@ -337,11 +332,8 @@ def hst_start(labels: np.ndarray, weights: np.ndarray, k: int, power: int) -> se
 
     chosen = []
     while len(chosen) < k:
-        open_to = [
-            node
-            for node in ranked
-            if node not in chosen and not any(above(node, c) for c in chosen)
-        ]
+        free = [node for node in ranked if node not in chosen]
+        open_to = [node for node in free if not any(above(node, c) for c in chosen)]
         chosen += open_to[: k - len(chosen)]
         chosen = [node for node in chosen if not any(above(node, c) for c in chosen)]
     leaves = set()
@@ -367,12 +359,8 @@ def least_squares_counts(parent, value, variance) -> np.ndarray:
     """Counts of the leaves that fit all measured nodes best, summed up to every node."""
     covers, counted = _covers(parent), np.isfinite(variance)
     scale = 1 / np.sqrt(np.asarray(variance)[counted])
-    return (
-        covers
-        @ np.linalg.lstsq(
-            covers[counted] * scale[:, None], np.asarray(value)[counted] * scale, rcond=None
-        )[0]
-    )
+    scaled, values = covers[counted] * scale[:, None], np.asarray(value)[counted] * scale
+    return covers @ np.linalg.lstsq(scaled, values, rcond=None)[0]
 
 
 def least_squares_variance(parent, variance) -> np.ndarray:
@@ -411,11 +399,8 @@ def covering_distribution(stages, records, eta: float) -> dict[tuple[int, ...], 
                 allowed = [s for s in range(len(sets)) if s not in now]
                 weight = [np.exp(eta * sum(record in sets[s] for record in left)) for s in allowed]
                 for s, w in zip(allowed, weight):
-                    key = (
-                        (*taken, s),
-                        (*now, s),
-                        tuple(record for record in left if record not in sets[s]),
-                    )
+                    rest = tuple(record for record in left if record not in sets[s])
+                    key = ((*taken, s), (*now, s), rest)
                     after[key] = after.get(key, 0.0) + p * w / sum(weight)
             here = after
         distribution = {}
@@ -525,9 +510,8 @@ def badly_cut(lower, upper, axes, seed, center, chance, d):
     ]
     slack = math.log2(d * max(len(axes) / d, 1.0) / chance)
     for j in axes:
-        level = math.ceil(
-            math.log2(math.sqrt(sum((s * u) ** 2 for s, u in zip(size, unit))) / math.sqrt(d))
-        )
+        length = math.sqrt(sum((s * u) ** 2 for s, u in zip(size, unit)))
+        level = math.ceil(math.log2(length / math.sqrt(d)))
         at = cut(key, low[j], size[j])
         away = max(abs(grid[j] - at), 1) * unit[j]
         for i in range(-80, 80):
@@ -623,10 +607,8 @@ def tree_cost(parent, weight, away, leaves, chosen) -> float:
 def tree_optimum(parent, weight, away, k: int) -> float:
     """The least such cost over all choices of k leaves."""
     leaves = sorted(set(range(len(parent))) - set(parent))
-    return min(
-        tree_cost(parent, weight, away, leaves, chosen)
-        for chosen in itertools.combinations(leaves, k)
-    )
+    choices = itertools.combinations(leaves, k)
+    return min(tree_cost(parent, weight, away, leaves, chosen) for chosen in choices)
 
 
 # Rounds of small balls: cell by cell, in Python's integers

@@ -45,9 +45,8 @@ class Server:
                 outer.asked.append(self.path)
                 page = outer.pages.get(self.path)
                 self.send_response(404 if page is None else 200)
-                self.send_header(
-                    "Content-Length", str(outer.promised.get(self.path, len(page or b"")))
-                )
+                length = outer.promised.get(self.path, len(page or b""))
+                self.send_header("Content-Length", str(length))
                 self.end_headers()
                 self.wfile.write(page or b"")
 
@@ -194,10 +193,8 @@ def test_the_data_folder_wins_and_needs_no_pooch(small, server, tmp_path, monkey
 def test_a_file_in_the_data_folder_is_verified(small, server, tmp_path, monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
     (tmp_path / "small.txt").write_bytes(CONTENT.replace(b"5", b"6"))
-    with pytest.raises(
-        GraphFileError, match=r"small.txt: is not the data set small: its sha256 is [0-9a-f]{64}"
-    ):
-        mdp.datasets.load("small")
+    words = r"small.txt: is not the data set small: its sha256 is [0-9a-f]{64}"
+    refuses(words, mdp.datasets.load, "small", error=GraphFileError)
     assert server.asked == []
 
 

@@ -43,9 +43,8 @@ def test_one_command_from_an_osmnx_graph_and_homes_to_a_map(tmp_path):
 
     def typed(command):
         ask = [sys.executable, "-m", "metricdp", *command.split()]
-        return subprocess.run(
-            ask, cwd=tmp_path, env=own, capture_output=True, text=True, timeout=600, check=False
-        )
+        given = {"cwd": tmp_path, "env": own, "timeout": 600}
+        return subprocess.run(ask, capture_output=True, text=True, check=False, **given)
 
     wrong = typed(COMMAND.replace(" --symmetrize", ""))  # the only turn to take, and it is reported
     assert wrong.returncode == 2 and "--directed" in wrong.stderr and "--symmetrize" in wrong.stderr

@@ -101,14 +101,9 @@ def test_interrupted_at_any_moment_it_is_saved_or_not_paid(world):
     )
     ask = "cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --ledger l"
     own = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *ask.split()],
-        cwd=world,
-        env=own,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    call, given = [sys.executable, "-c", code, *ask.split()], {"cwd": world, "env": own}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(call, **given, **pipes)
     assert process.stdout is not None
     process.stdout.readline()
     until = time.monotonic() + 60

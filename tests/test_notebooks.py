@@ -42,9 +42,8 @@ def test_there_are_notebooks():
 def test_saved_in_order_with_their_outputs(runner, path):
     saved = nbformat.read(path, as_version=4)
     assert runner.saved_problems(saved) == []
-    assert any(
-        "image/png" in o.get("data", {}) for cell in runner.code_cells(saved) for o in cell.outputs
-    ), "shows no picture"
+    outputs = [o for cell in runner.code_cells(saved) for o in cell.outputs]
+    assert any("image/png" in o.get("data", {}) for o in outputs), "shows no picture"
 
 
 @pytest.fixture(scope="module")

@@ -64,13 +64,8 @@ def test_python_runs_as_pasted(tmp_path):
     assert sum(1 for line in code.splitlines() if line.strip()) <= 12
     script = tmp_path / "pasted.py"
     script.write_text(code, "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", script],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    call, given = [sys.executable, "-W", "error::UserWarning", script], {"cwd": tmp_path}
+    done = subprocess.run(call, capture_output=True, text=True, timeout=300, **given)
     assert done.returncode == 0, done.stderr[-2000:]
     answers = re.findall(r"^(5|10|20) \[(.+)\]$", done.stdout, flags=re.MULTILINE)
     assert [int(k) for k, _ in answers] == [5, 10, 20]

@@ -18,7 +18,7 @@ from metricdp.accounting import journal
 from metricdp.errors import BudgetError, JournalError
 from metricdp.privacy import Ledger
 from metricdp.running.history import History
-from tests import cases, refuses
+from tests import cases, raising, refuses
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 TENTH = Fraction(1, 10)
@@ -155,11 +155,8 @@ def test_full_disk_grants_nothing_and_restores_the_file(path, monkeypatch, call)
             raise OSError(errno.ENOSPC, "No space left on device")
 
         patch.setattr(journal.os, "fsync" if call == "fsync" else "write", no_space)
-        with pytest.raises(
-            JournalError,
-            match=r"cannot write the journal .*No space left on device; nothing charged",
-        ):
-            ledger.charge(TENTH)
+        words = r"cannot write the journal .*No space left on device; nothing charged"
+        refuses(words, ledger.charge, TENTH, error=JournalError)
     assert path.read_bytes() == before
     assert ledger.spent == 3 * TENTH
     ledger.charge(TENTH)
@@ -216,9 +213,7 @@ def test_a_disk_on_which_nothing_works_counts_too_much_rather_than_too_little(pa
     ledger = Ledger(1, journal=path)
     with monkeypatch.context() as patch:
         for name in ("fsync", "ftruncate"):
-            patch.setattr(
-                journal.os, name, lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "I/O error"))
-            )
+            patch.setattr(journal.os, name, raising(OSError(errno.EIO, "I/O error")))
         refuses("", ledger.charge, TENTH, error=JournalError)
     assert Ledger(1, journal=path).spent == 4 * TENTH
     ledger.charge(TENTH)

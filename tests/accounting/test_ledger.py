@@ -199,10 +199,8 @@ def test_a_budget_slice_is_not_overdrawn_by_threads():
 def test_budgets_are_not_copied(clone):
     ledger = Ledger(1)
     for budget in (ledger, ledger.charge(0.5)):
-        with pytest.raises(
-            TypeError, match="cannot be copied or pickled: a copy would spend the same budget twice"
-        ):
-            clone(budget)
+        words = "cannot be copied or pickled: a copy would spend the same budget twice"
+        refuses(words, clone, budget, error=TypeError)
 
 
 @pytest.mark.parametrize("name", ["epsilon", "delta", "spent", "left", "neighboring"])

@@ -247,9 +247,8 @@ def test_black_box_refutes_twice_the_claim_and_never_the_claim():
     assert max(bounds) <= 1.0 and min(bounds) > 0.6
     p, q = (discrete(0.5, 3000, at, rng) for at in (0, 1))
     assert not blackbox.judged("half the noise", p, q, 1.0).passed
-    assert blackbox.judged(
-        "the claim", *(discrete(1.0, 3000, at, rng) for at in (0, 1)), 1.0
-    ).passed
+    pair = (discrete(1.0, 3000, at, rng) for at in (0, 1))
+    assert blackbox.judged("the claim", *pair, 1.0).passed
 
 
 def test_black_box_bounds_are_not_optimistic_even_at_a_loose_alarm():
@@ -412,13 +411,9 @@ def test_a_function_is_replaced_wherever_it_was_imported_to_and_put_back():
 def test_chi_square_is_uniform_under_the_right_distribution():
     rng = np.random.default_rng(1)
     distribution = np.r_[np.full(10, 0.0999), 1e-4, 9e-4]
-    p_values = [
-        samplers.p_value(
-            rng.multinomial(3000, distribution / distribution.sum()),
-            distribution / distribution.sum(),
-        )
-        for _ in range(400)
-    ]
+    distribution /= distribution.sum()
+    draws = (rng.multinomial(3000, distribution) for _ in range(400))
+    p_values = [samplers.p_value(drawn, distribution) for drawn in draws]
     assert 0.3 < np.mean(p_values) < 0.7
     assert min(p_values) > 1e-5
     assert samplers.p_value(np.array([1, 5]), np.array([0.0, 1.0])) == 0.0
@@ -473,12 +468,8 @@ def test_a_bug_in_the_package_makes_status_1(capsys):
 
 
 def test_a_bug_that_nothing_catches_makes_status_1(capsys, monkeypatch):
-    harmless = planted.Bug(
-        "harmless",
-        "",
-        ("CountQuery, two points, add-remove",),
-        lambda: patched(planted, "bugs", planted.bugs),
-    )
+    claims = ("CountQuery, two points, add-remove",)
+    harmless = planted.Bug("harmless", "", claims, lambda: patched(planted, "bugs", planted.bugs))
     monkeypatch.setattr(planted, "bugs", lambda: iter([harmless]))
     assert main(["--quick", "--only", "harmless"]) == 1
     assert "NOT CAUGHT" in capsys.readouterr().out

@@ -43,10 +43,8 @@ def test_stderr_tells_public_facts_the_price_and_nothing_private(world, capsys):
     read = "metricdp: read roads.csv: 25 vertices, 40 edges, no coordinates"
     assert ran.lines[0] == f"{read}, lengths: column 'length_m' (m)"
     assert ran.lines[1] == "metricdp: spent epsilon 1 per record (add-remove neighbors)"
-    assert re.fullmatch(
-        r"metricdp: done in [0-9.]+ s \(times depend on the data: do not publish them\)",
-        ran.lines[2],
-    )
+    done = r"metricdp: done in [0-9.]+ s \(times depend on the data: do not publish them\)"
+    assert re.fullmatch(done, ran.lines[2])
     assert len(ran.lines) == 3
     assert not [c for c in (*CANARIES, str(ROWS)) if c in ran.err]
 
@@ -91,12 +89,9 @@ def test_ids_beyond_ascii(world, capsys):
     ran = run(capsys, "cluster", "calles.csv", "-k", "1", "--output", "out.json")
     written = json.loads((world / "out.json").read_text("utf-8"))
     assert ran.json["centers"] == written["centers"] == ["Ñuñoa"]
-    done = subprocess.run(
-        [sys.executable, "-m", "metricdp", "cluster", "calles.csv", "-k", "3"],
-        capture_output=True,
-        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
-        cwd=world,
-    )
+    call = [sys.executable, "-m", "metricdp", "cluster", "calles.csv", "-k", "3"]
+    latin = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(call, capture_output=True, env=latin, cwd=world)
     assert json.loads(done.stdout.decode("latin-1"))["centers"] == ["Peña", "Ñuñoa", "寺町"]
 
 
@@ -427,11 +422,8 @@ def test_a_tree_is_built_once_and_used(world, capsys, method, monkeypatch):
     before = snapshot(world)
     loaded = []
     load = mdp.HST.load.__func__
-    monkeypatch.setattr(
-        mdp.HST,
-        "load",
-        classmethod(lambda cls, *args: loaded.append(load(cls, *args)) or loaded[-1]),
-    )
+    watched = classmethod(lambda cls, *args: loaded.append(load(cls, *args)) or loaded[-1])
+    monkeypatch.setattr(mdp.HST, "load", watched)
     named = ["--method", method] if method else []
     ran = run(capsys, *PRIVATE, *named, "--tree", "roads.npz")
     assert ran.status == 0 and ran.json["method"] == (method or "hst")

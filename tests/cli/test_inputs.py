@@ -229,9 +229,8 @@ def test_a_system_for_another_part_of_the_world_is_refused_and_costs_nothing():
     fiji = {"x": "x", "y": "y", "crs": "EPSG:3460"}  # crosses the antimeridian
     for longitude in (178.4, -179.9):
         mdp.PrivateDemand.from_frame(town_at((longitude, -18.1)), frame, **fiji)
-    refuses(
-        "another town", lambda: mdp.PrivateDemand.from_frame(town_at((13.4, 52.5)), frame, **fiji)
-    )
+    there = town_at((13.4, 52.5))
+    refuses("another town", lambda: mdp.PrivateDemand.from_frame(there, frame, **fiji))
 
 
 def test_coordinates_without_a_limit_are_noted_before_the_charge(world, capsys):

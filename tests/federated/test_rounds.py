@@ -217,9 +217,8 @@ def test_a_distinguisher_of_single_messages_is_at_chance():
     """Bytes under masks are uniform whatever the counts are. False alarms: 1e-8 each."""
     keys = Keys("a"), Keys("b")
     for size in (0, 1, 10**6):
-        some = [
-            masked_values(2000, size, keys, bytes([number]) * 32).tobytes() for number in range(20)
-        ]
+        digests = (bytes([number]) * 32 for number in range(20))
+        some = [masked_values(2000, size, keys, digest).tobytes() for digest in digests]
         assert uniform_p_value(bytes_of(some)) > ALARM
     used_twice = masked_values(2000, 5, keys, bytes(32)) - masked_values(2000, 3, keys, bytes(32))
     assert uniform_p_value(bytes_of([used_twice.tobytes()])) < ALARM  # planted

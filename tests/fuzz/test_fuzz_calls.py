@@ -226,18 +226,12 @@ def made(kind: str, lengths: list[Any], ids: list[Any], places: list[Any]) -> An
         return sp.coo_array(np.array([[0, a, c], [a, 0, b], [c, b, 0]]))
     if kind == "igraph":
         graph = pytest.importorskip("igraph").Graph(edges=[(0, 1), (1, 2), (2, 0)])
-        graph.es["length"], graph.vs["name"], graph.vs["x"], graph.vs["y"] = (
-            lengths,
-            [*ids, "c"],
-            [*places, 1.0],
-            [0.0, 0.0, 1.0],
-        )
+        graph.es["length"], graph.vs["name"] = lengths, [*ids, "c"]
+        graph.vs["x"], graph.vs["y"] = [*places, 1.0], [0.0, 0.0, 1.0]
         return graph
     graph = (nx.Graph if kind == "nx" else nx.MultiDiGraph)()
-    graph.add_weighted_edges_from(
-        [(ids[0], ids[1], lengths[0]), (ids[1], "c", lengths[1]), ("c", ids[0], lengths[2])],
-        weight="length",
-    )
+    arcs = [(ids[0], ids[1], lengths[0]), (ids[1], "c", lengths[1]), ("c", ids[0], lengths[2])]
+    graph.add_weighted_edges_from(arcs, weight="length")
     graph.add_node("c", x=places[0], y=places[1])
     return graph
 

@@ -36,17 +36,10 @@ def test_nearest_centers_where_single_precision_cannot_tell(d, k, offset, scale)
     rng = np.random.default_rng([d, k])
     centers = rng.integers(-2, 3, (k, d)).astype(float)
     centers[1] = centers[0] + 1e-9
-    between = (
-        centers[rng.integers(k, size=100)] + centers[rng.integers(k, size=100)]
-    ) / 2  # as near to one as to the other
-    points = np.concatenate(
-        [
-            rng.normal(size=(100, d)),
-            between,
-            centers,
-            10.0 ** rng.integers(0, 20, (60, 1)) * rng.normal(size=(60, d)),
-        ]
-    )
+    # as near to one as to the other
+    between = (centers[rng.integers(k, size=100)] + centers[rng.integers(k, size=100)]) / 2
+    near, away = rng.normal(size=(100, d)), 10.0 ** rng.integers(0, 20, (60, 1))
+    points = np.concatenate([near, between, centers, away * rng.normal(size=(60, d))])
     points, centers = (points + offset) * scale, (centers + offset) * scale
     label, square = nearest_centers(points, centers)
     with np.errstate(over="ignore", under="ignore"):
@@ -75,14 +68,8 @@ def test_cells_and_clipping_are_those_of_numpy(shape):
     space = mdp.EuclideanSpace(-rng.random(d), rng.random(d) + 0.5)
     grid = Grid(space, shape)
     edges = space.lower + rng.integers(0, 9, (300, d)) * grid.side  # on the borders of cells
-    points = np.concatenate(
-        [
-            rng.normal(size=(3000, d)),
-            edges,
-            [space.lower, space.upper],
-            np.full((2, d), [[1e300], [-1e300]]),
-        ]
-    )
+    near, beyond = rng.normal(size=(3000, d)), np.full((2, d), [[1e300], [-1e300]])
+    points = np.concatenate([near, edges, [space.lower, space.upper], beyond])
     inside = np.clip(points, space.lower, space.upper)
     np.testing.assert_array_equal(space.clip(points), inside)
     np.testing.assert_array_equal(space.clip(np.asfortranarray(points)), inside)

@@ -21,9 +21,8 @@ def scipy_merges(points):
     """
     table = linkage(points, method="ward")
     sets = naive.leaf_sets(table[:, :2].astype(int))
-    return {
-        frozenset(leaves): height**2 / 2 for leaves, height in zip(sets[len(points) :], table[:, 2])
-    }
+    heights = zip(sets[len(points) :], table[:, 2])
+    return {frozenset(leaves): height**2 / 2 for leaves, height in heights}
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -55,9 +55,8 @@ def test_counts_are_unbiased_with_the_stated_variance_and_no_message_has_more_th
     randomizer,
 ):
     oracle = oracles.oracle_of(randomizer)
-    outputs = [
-        o for o in product(*map(range, randomizer.limits)) if naive.report_chance(randomizer, 0, o)
-    ]
+    every = product(*map(range, randomizer.limits))
+    outputs = [o for o in every if naive.report_chance(randomizer, 0, o)]
     estimates = np.array([oracle.counts(sketched(randomizer, [o]), 1) for o in outputs])
     for value in range(randomizer.domain):
         chance = np.array([float(naive.report_chance(randomizer, value, o)) for o in outputs])
@@ -198,10 +197,8 @@ def test_malformed_messages_are_left_out_and_hostile_ones_have_their_share(colle
     estimate, alone = decoder.fit([*messages, *bad]), decoder.fit(messages)
     assert estimate.rejected == len(bad) and (estimate.counts == alone.counts).all()
     rng = np.random.default_rng(0)
-    noise = [
-        good[:4] + bytes(rng.integers(0, 256, len(good) - 4, dtype=np.uint8).tolist())
-        for _ in range(500)
-    ]
+    tails = rng.integers(0, 256, (500, len(good) - 4), dtype=np.uint8)
+    noise = [good[:4] + tail.tobytes() for tail in tails]
     for hostile in ([good] * 40, noise):
         moved = decoder.fit([*messages, *hostile])
         shift = np.abs(moved.counts - alone.counts).max()
@@ -317,12 +314,8 @@ GRID = grid_metric(30, 30)
 def near(spots, n, seed=0):
     """Positions on the grid around some spots."""
     rng = np.random.default_rng(seed)
-    at = (
-        (np.array(spots)[rng.integers(0, len(spots), n)] + rng.normal(0, 1.5, (n, 2)))
-        .round()
-        .astype(int)
-        .clip(0, 29)
-    )
+    near = np.array(spots)[rng.integers(0, len(spots), n)] + rng.normal(0, 1.5, (n, 2))
+    at = near.round().astype(int).clip(0, 29)
     return [tuple(x) for x in at.tolist()]
 
 

@@ -188,9 +188,8 @@ def test_devices_need_no_library_for_a_finite_universe():
         "Encoder\nprint(len(Encoder(sys.stdin.read()).encode(3)))\n"
         "print(sorted(m for m in sys.modules if m.startswith('metricdp')))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True
-    )
+    call = [sys.executable, "-c", code]
+    done = subprocess.run(call, input=text, capture_output=True, text=True, check=True)
     size, modules = done.stdout.splitlines()
     assert int(size) <= 16
     # metricdp.metrics is a table of names, which metricdp.lazy loads when they are asked for

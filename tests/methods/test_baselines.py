@@ -26,13 +26,11 @@ M = mdp.methods
 def exactly(monkeypatch):
     """No noise, and the best candidate of every selection."""
     monkeypatch.setattr(gate, "_noisy", lambda demand, query, *_: query.exact(_vault._open(demand)))
-    monkeypatch.setattr(
-        gate,
-        "choose",
-        lambda blocks, eta, distribution: int(
-            np.argmax(np.concatenate([np.asarray(b) for b in blocks]))
-        ),
-    )
+
+    def best(blocks, eta, distribution):
+        return int(np.argmax(np.concatenate([np.asarray(block) for block in blocks])))
+
+    monkeypatch.setattr(gate, "choose", best)
 
 
 @pytest.mark.parametrize(("name", "most"), [("lloyd", 30), ("lsh", 4)])
@@ -42,11 +40,9 @@ def test_much_data_is_clustered(name, most, d):
     space = box(d)
     demand = PrivateDemand(space, points)
     for ask, power in ((mdp.k_median, 1), (mdp.k_means, 2)):
-        least = min(
-            cost(points, ask(space, demand, 3, epsilon=5, method=name, seed=seed).centers, power)
-            / cost(points, middle, power)
-            for seed in range(2)
-        )
+        found = (ask(space, demand, 3, epsilon=5, method=name, seed=seed) for seed in range(2))
+        least = min(cost(points, one.centers, power) for one in found)
+        least /= cost(points, middle, power)
         assert least < most ** (power / 2)
 
 
@@ -82,9 +78,8 @@ def test_lloyd_without_noise_is_lloyd(exactly, power):
             if len(offsets) > 1:
                 length = np.linalg.norm(offsets, axis=1, keepdims=True)
                 radius = BOX.diameter_bound() / 2.0 ** min(step, 4)
-                moved_to[j] += (
-                    offsets * np.minimum(1, radius / length) if power == 1 else offsets
-                ).mean(axis=0)
+                kept = offsets * np.minimum(1, radius / length) if power == 1 else offsets
+                moved_to[j] += kept.mean(axis=0)
         centers = moved_to
     assert found == pytest.approx(centers, abs=0.02)  # 12 bits of the diagonal
 
@@ -118,10 +113,8 @@ def test_a_prefix_tree_has_the_parts_of_its_prefixes():
     prefixes = {0: ""}
     for node, child in enumerate(cells.child):
         if child >= 0:
-            prefixes[int(child)], prefixes[int(child) + 1] = (
-                prefixes[node] + "0",
-                prefixes[node] + "1",
-            )
+            prefixes[int(child)] = prefixes[node] + "0"
+            prefixes[int(child) + 1] = prefixes[node] + "1"
     text = ["".join("01"[bit] for bit in row.astype(int)) for row in hashed.bits(points)]
     expected = [
         next(i for i, leaf in enumerate(cells.leaves) if t.startswith(prefixes[int(leaf)]))
@@ -224,12 +217,8 @@ def test_a_public_radius_means_less_noise():
     space, receipts = mdp.EuclideanSpace([-1] * 10, [1] * 10), {}
     for radius in (None, 1.0, 99.0):
         demand = PrivateDemand(space, np.zeros((5000, 10)))
-        found = [
-            mdp.k_means(
-                space, demand, 1, epsilon=0.5, method=M.Lloyd(radius=radius, steps=1), seed=s
-            ).centers
-            for s in range(40)
-        ]
+        asked = {"epsilon": 0.5, "method": M.Lloyd(radius=radius, steps=1)}
+        found = [mdp.k_means(space, demand, 1, **asked, seed=s).centers for s in range(40)]
         receipts[radius] = float(np.sqrt(np.mean(np.square(found))))
     # the square root of ten times less, and as much: logarithms of these ratios have deviation .08
     assert receipts[1.0] * 1.6 < receipts[None] and 0.5 < receipts[99.0] / receipts[None] < 2

@@ -153,9 +153,6 @@ def test_a_class_is_built_by_its_name_and_says_it(name):
 
 @pytest.mark.parametrize("name", ["MaxCoverage", "Quadtree", "Lloyd"])
 def test_a_class_is_the_first_thing_that_is_imported(name):
-    ran = subprocess.run(
-        [sys.executable, "-c", f"from metricdp.methods import {name}; print({name}.__name__)"],
-        capture_output=True,
-        text=True,
-    )
+    call = [sys.executable, "-c", f"from metricdp.methods import {name}; print({name}.__name__)"]
+    ran = subprocess.run(call, capture_output=True, text=True)
     assert ran.stdout.strip() == name, ran.stderr

@@ -34,12 +34,9 @@ def test_a_right_expectation_gains_and_a_useless_one_is_dropped(town):
     useless = np.random.default_rng(1).permutation(population)
     costs, trusts = {}, {}
     for name, expected in (("none", None), ("right", population), ("useless", useless)):
-        found = [
-            mdp.release(
-                metric, demand_of(metric, population, 1500, i), epsilon="0.1", expected=expected
-            )
-            for i in range(14)
-        ]
+        demands = [demand_of(metric, population, 1500, i) for i in range(14)]
+        asked = {"epsilon": "0.1", "expected": expected}
+        found = [mdp.release(metric, demand, **asked) for demand in demands]
         ends = [solve(metric, f.weights, 8, starts=3).centers for f in found]
         centers = [[metric.ids[i] for i in positions] for positions in ends]
         costs[name] = np.mean([mean_distance(metric, ids, population) for ids in centers])

@@ -37,10 +37,8 @@ class World:
             self.universe = (
                 road_like(14) if kind == "graph" else mdp.EuclideanMetric(rng.random((150, 3)))
             )
-            self.records = np.minimum(
-                rng.integers(0, len(self.universe), NUMBER),
-                rng.integers(0, len(self.universe), NUMBER),
-            )
+            places = rng.integers(0, len(self.universe), (2, NUMBER))
+            self.records = places.min(axis=0)
         users = [f"{SECRET}-{i % 20_000}" for i in range(NUMBER)] if kind == "users" else None
         records = self.records if kind == "box" else [self.universe.ids[i] for i in self.records]
         most = 3 if users else None
@@ -90,10 +88,8 @@ def tells(text: str) -> bool:
     """Whether a text holds the secret, or the number of records on its own: digits inside noisy
     floats or addresses are chance.
     """
-    return (
-        SECRET in text
-        or re.search(rf"(?<![\w.]){NUMBER}(?!\w|\.\w)", text.replace(",", "")) is not None
-    )
+    number = rf"(?<![\w.]){NUMBER}(?!\w|\.\w)"
+    return SECRET in text or re.search(number, text.replace(",", "")) is not None
 
 
 def leaks(result, world) -> list[str]:
@@ -107,11 +103,8 @@ def leaks(result, world) -> list[str]:
         numbers = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
         if numbers and any(value.shape == s.shape and np.allclose(value, s) for s in secrets):
             found.append("an array of exact numbers")
-        if (
-            not isinstance(value, bool)
-            and isinstance(value, int | float | np.number)
-            and value == NUMBER
-        ):
+        is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if is_number and value == NUMBER:
             found.append("the number of records")
         if isinstance(value, str) and tells(value):
             found.append("a text")
@@ -216,9 +209,8 @@ def fixed(monkeypatch, total=700, seed=5):
         release = measure(demand, query, epsilon, budget, delta)
         asked.append((type(query), len(release.values), release.receipt))
         rng = np.random.default_rng(seed)
-        values = (
-            [total] if isinstance(query, CountQuery) else rng.integers(-30, 90, len(release.values))
-        )
+        many = rng.integers(-30, 90, len(release.values))
+        values = [total] if isinstance(query, CountQuery) else many
         return Release(np.array(values), query, release.receipt)
 
     monkeypatch.setattr(runner, "measure", deaf)
@@ -325,9 +317,8 @@ def test_the_histogram_names_every_part_whatever_the_demand():
     metric = path_metric(30)
     first = []
     for records in ([], [3] * 1000):
-        release = mdp.release(
-            metric, mdp.PrivateDemand(metric, records), epsilon=1, records_hint=500
-        )
+        demand = mdp.PrivateDemand(metric, records)
+        release = mdp.release(metric, demand, epsilon=1, records_hint=500)
         first.append(release.histograms[0].query.labels.tolist())
         for histogram in release.histograms:
             assert isinstance(histogram.query, HistogramQuery)

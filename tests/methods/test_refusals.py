@@ -107,11 +107,10 @@ def test_what_does_not_fit_the_budget_is_not_read(ask, sealed):
     ledger = mdp.Ledger(1)
     ledger.charge("2/3")
     extra = {} if ask is mdp.release else {"k": 2}
-    with pytest.raises(
-        BudgetError, match=r"asked epsilon 0\.5, spent 0\.666667, left 0\.333333"
-    ) as refusal:
-        ask(TOWN, demand(), epsilon=0.5, ledger=ledger, **extra)
-    assert (refusal.value.asked, refusal.value.left) == (mdp.Ledger(0.5).epsilon, ledger.left)
+    spent = r"asked epsilon 0\.5, spent 0\.666667, left 0\.333333"
+    call = {"epsilon": 0.5, "ledger": ledger, **extra}
+    refusal = refuses(spent, ask, TOWN, demand(), error=BudgetError, **call)
+    assert (refusal.asked, refusal.left) == (mdp.Ledger(0.5).epsilon, ledger.left)
     assert len(ledger.entries) == 1
 
 

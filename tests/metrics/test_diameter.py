@@ -118,14 +118,8 @@ def test_cells_are_joined_by_real_paths(graph, data):
     assert (rows >= between).all()
     # the same from its definition: cells joined by the shortest of the paths through their
     # boundaries
-    joined = naive.all_pairs(
-        len(centers),
-        [
-            (label[u], label[v], int(distance[u]) + w + int(distance[v]))
-            for u, v, w in edges
-            if label[u] != label[v]
-        ],
-    )
+    paths = ((label[u], label[v], int(distance[u]) + w + int(distance[v])) for u, v, w in edges)
+    joined = naive.all_pairs(len(centers), [path for path in paths if path[0] != path[1]])
     np.testing.assert_array_equal(rows, joined)
     nearest = np.where(np.eye(len(centers), dtype=bool), naive.FAR, between).min(axis=1)
     least = np.where(np.eye(len(centers), dtype=bool), naive.FAR, rows).min(axis=1)

@@ -90,9 +90,8 @@ def test_ways_around_that_are_not_found_near_go_through_a_vertex(monkeypatch):
 @pytest.mark.parametrize("seed", range(8))
 def test_cells_make_a_graph_of_real_paths(seed, direction):
     metric, expected = town(direction, seed=seed, longest=3)
-    centers, label, distance = metric.seed_centers(
-        6, np.ones(len(metric)), np.random.default_rng(1)
-    )
+    even, rng = np.ones(len(metric)), np.random.default_rng(1)
+    centers, label, distance = metric.seed_centers(6, even, rng)
     assert np.array_equal(distance, expected[centers].min(axis=0))
     between = metric.cell_distances(centers, label, distance)
     assert np.isfinite(between).all()

@@ -34,7 +34,7 @@ from metricdp.privacy import (
 )
 from metricdp.privacy._vault import _open
 from metricdp.privacy.evaluation import exact_counts
-from tests import cases, path_metric, refuses
+from tests import cases, path_metric, raising, refuses
 from tests.privacy_worlds import (
     BOX,
     THREE,
@@ -68,9 +68,8 @@ class Sneaky(CountQuery):
 
 
 def test_the_budget_slice_pays_before_the_vault_opens(opened):
-    measure(
-        mdp.PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), 0.5, mdp.Ledger(1).charge(0.5)
-    )
+    demand, query = mdp.PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO))
+    measure(demand, query, 0.5, mdp.Ledger(1).charge(0.5))
     assert opened == ["draw", "open"]
 
 
@@ -117,11 +116,7 @@ def test_a_ledger_that_refuses_reads_nothing(opened, tmp_path, monkeypatch):
     demand = mdp.PrivateDemand(TWO, ["a"])
     ledger = mdp.Ledger(1, journal=tmp_path / "ledger.jsonl")
     refuses("", lambda: measure(demand, CountQuery(), 1, ledger.charge(2)), error=BudgetError)
-    monkeypatch.setattr(
-        journal.os,
-        "write",
-        lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
-    )
+    monkeypatch.setattr(journal.os, "write", raising(OSError(28, "No space left on device")))
     refuses("", lambda: measure(demand, CountQuery(), 1, ledger.charge(1)), error=JournalError)
     assert opened == []
     assert ledger.spent == 0
@@ -217,16 +212,13 @@ def test_a_failure_inside_shows_nothing(how, caplog, capfd):
     partition = Broken(BOX)
     object.__setattr__(partition, "how", how)
     budget = mdp.Ledger(1).charge(1)
-    with (
-        warnings.catch_warnings(record=True) as warned,
-        pytest.raises(
-            ResourceError if how == "memory" else InputError, match="details withheld"
-        ) as failed,
-    ):
-        measure(mdp.PrivateDemand(BOX, [[1.25]]), HistogramQuery(partition), 1, budget)
+    kind = ResourceError if how == "memory" else InputError
+    demand, query = mdp.PrivateDemand(BOX, [[1.25]]), HistogramQuery(partition)
+    with warnings.catch_warnings(record=True) as warned:
+        failed = refuses("details withheld", measure, demand, query, 1, budget, error=kind)
     said = caplog.text + "".join(capfd.readouterr()) + str(warned)
-    assert CANARY not in all_text(failed.value) + said
-    assert failed.value.__context__ is None
+    assert CANARY not in all_text(failed) + said
+    assert failed.__context__ is None
     assert budget.left == 0  # what was paid stays paid
 
 
@@ -236,12 +228,8 @@ def test_a_release_holds_only_noise():
     release = measure(demand, HistogramQuery(finest(universe)), "1/1000", mdp.Ledger(1).charge(1))
     plain = {name: getattr(release, name) for name in ("values", "query", "receipt")}
     assert set(vars(release)) == set(plain)
-    text = (
-        repr(release)
-        + str(release.receipt)
-        + str(release.receipt.to_dict())
-        + repr(release.receipt)
-    )
+    receipt = release.receipt
+    text = repr(release) + str(receipt) + str(receipt.to_dict()) + repr(receipt)
     assert "4861" not in text
     assert CANARY not in text
     assert vars(release.query).keys() == {"partition", "n_parts", "universe", "encode", "labels"}
@@ -300,11 +288,8 @@ FOLDER = Path(metricdp.privacy.__file__).parent
 def test_only_four_modules_touch_the_vault():
     """Apart from the audit, on top of everything: it looks into demand that it makes up itself."""
     root = FOLDER.parent
-    users = {
-        p.relative_to(root).as_posix()
-        for p in root.rglob("*.py")
-        if "_vault" in p.read_text(encoding="utf-8")
-    }
+    texts = {p.relative_to(root).as_posix(): p.read_text("utf-8") for p in root.rglob("*.py")}
+    users = {name for name, text in texts.items() if "_vault" in text}
     imports = re.compile(
         r"^\s*(from|import)\s+metricdp\.audit|from\s+metricdp\s+import.*\baudit\b"
         r"|import_module\(\s*f?[\"']metricdp\.audit",
@@ -470,9 +455,7 @@ def test_one_ledger_pays_for_many_districts():
     demand = mdp.PrivateDemand(universe, list(range(40)) * 50)
     ledger = mdp.Ledger(1)
     halves = Labels(universe, tuple([0] * 20 + [1] * 20), 2)
-    centers = [
-        mdp.k_median(universe, part, k=1, epsilon=1, ledger=budget).centers
-        for part, budget in split(demand, halves, 1, ledger)
-    ]
+    parts = split(demand, halves, 1, ledger)
+    centers = [mdp.k_median(universe, part, k=1, epsilon=1, ledger=b).centers for part, b in parts]
     assert centers[0][0] < 20 <= centers[1][0]
     assert ledger.left == 0

@@ -255,9 +255,8 @@ def read_only():
 def arrays_of(value, seen=None):
     """All arrays that a query's attributes lead to, without the universe and its partition."""
     seen = seen if seen is not None else set()
-    if id(value) in seen or isinstance(
-        value, mdp.GraphMetric | mdp.EuclideanSpace | Labels | UnitCells
-    ):
+    public = mdp.GraphMetric | mdp.EuclideanSpace | Labels | UnitCells
+    if id(value) in seen or isinstance(value, public):
         return
     seen.add(id(value))
     if isinstance(value, np.ndarray):

@@ -72,32 +72,23 @@ def test_the_distribution_is_exact_and_another_exponent_is_not(distribution, sco
     expected = distribution_of(scores, float(eta), distribution) * counts.sum()
     assert chisquare(counts, expected).pvalue > ALARM
     for wrong in (0.7, 1.3, 2.0):
-        assert (
-            chisquare(
-                counts, distribution_of(scores, wrong * float(eta), distribution) * counts.sum()
-            ).pvalue
-            < ALARM
-        )
+        expected = distribution_of(scores, wrong * float(eta), distribution) * counts.sum()
+        assert chisquare(counts, expected).pvalue < ALARM
 
 
 def test_the_two_distributions_differ():
     drawn = draw([3, 0, 3, 1, 2], Fraction(1, 2), DISTRIBUTIONS[0], 300_000)
     counts = np.bincount(drawn, minlength=5)
-    assert (
-        chisquare(
-            counts, distribution_of([3, 0, 3, 1, 2], 0.5, DISTRIBUTIONS[1]) * counts.sum()
-        ).pvalue
-        < ALARM
-    )
+    expected = distribution_of([3, 0, 3, 1, 2], 0.5, DISTRIBUTIONS[1]) * counts.sum()
+    assert chisquare(counts, expected).pvalue < ALARM
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_choose_itself_has_the_distribution(distribution):
     scores = np.array([2, 0, 1])
-    counts = np.bincount(
-        [choose([scores[:1], scores[1:]], Fraction(1), distribution) for _ in range(20_000)],
-        minlength=3,
-    )
+    blocks = [scores[:1], scores[1:]]
+    drawn = [choose(blocks, Fraction(1), distribution) for _ in range(20_000)]
+    counts = np.bincount(drawn, minlength=3)
     found = chisquare(counts, distribution_of(scores, 1.0, distribution) * counts.sum()).pvalue
     assert found > ALARM
 
@@ -166,11 +157,8 @@ def test_the_winner_is_that_of_infinite_precision(candidates, eta, gumbel, seed)
     bits = np.array([b for _, b in candidates], np.uint64)
     leader = _Leader(gumbel, eta)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            selection_module,
-            "os",
-            coins_from(lambda n: coins.getrandbits(8 * n).to_bytes(n, "big")),
-        )
+        given = coins_from(lambda n: coins.getrandbits(8 * n).to_bytes(n, "big"))
+        patch.setattr(selection_module, "os", given)
         leader.challenge(scores, bits, 0)
     ends = [_clock(int(b), 64, gumbel) for b in bits]
     best = max(eta * int(s) + low for s, (low, _) in zip(scores, ends))
@@ -212,10 +200,8 @@ def test_a_leader_far_ahead_wins_at_any_position(distribution):
         for cuts in ([], [1], [2], [1, 2, 3, 4]):
             assert choose(np.split(scores, cuts), Fraction(1), distribution) == at
         for drawn in ([0] * 5, [77] * 5, [0, 77, 0, 77, 77], [77, 0, 77, 0, 0]):
-            leader, bits = (
-                _Leader(distribution == DISTRIBUTIONS[0], Fraction(1)),
-                np.array(drawn, np.uint64),
-            )
+            leader = _Leader(distribution == DISTRIBUTIONS[0], Fraction(1))
+            bits = np.array(drawn, np.uint64)
             for some in (slice(0, 3), slice(3, 5)):
                 leader.challenge(scores[some], bits[some], some.start)
             assert leader.position == at

@@ -47,22 +47,8 @@ def test_the_page_says_what_spark_does(door):
 
 # The same cells through all doors
 
-ODD = [
-    "007",
-    "7",
-    "7.0",
-    "1e3",
-    "1000",
-    "-0.0",
-    "nan",
-    "NULL",
-    "true",
-    "True",
-    "é",
-    "e\u0301",
-    "",
-    " 7 ",
-]
+ODD = ["007", "7", "7.0", "1e3", "1000", "-0.0", "nan", "NULL", "true", "True", "", " 7 "]
+ODD += ["é", "e\u0301"]
 ODD += ["\u00a07", "a\0", "a\0b", "\ufffd", "\ufeff7", "\u2028", "a,b", 'a"b', "'", "#5", "\x1c7"]
 ODD += ["2020-01-01", "9" * 40, str(2**53), str(2**53 + 1), "\x85", "a\tb", ";", "|", "%", "=1"]
 RAW = [b"\xff", b"\xfe", b"a\xe9", b"\xc3", b"\xed\xa0\x80"]

@@ -185,9 +185,8 @@ def test_gdal_and_its_logs_say_nothing_of_a_cell(tmp_path, capfd, caplog):
 
     path = world.write(world.homes(5, user=[1, 2, 3, 4, 5]), tmp_path / "homes.gpkg")
     with sqlite3.connect(path) as file:
-        for name in [
-            r[0] for r in file.execute("select name from sqlite_master where type='trigger'")
-        ]:
+        triggers = file.execute("select name from sqlite_master where type='trigger'")
+        for name in [r[0] for r in triggers]:
             file.execute(f'drop trigger "{name}"')
         file.execute("update homes set user = 'canary-7' || char(0) where fid = 3")
     refused = refuses("", PrivateDemand.from_frame, METRIC, path, user="user")

@@ -16,10 +16,8 @@ from tests import naive, refuses, tries
 
 def metric_of(n, edges):
     tails, heads, lengths = (np.array(x) for x in zip(*edges)) if edges else ([], [], [])
-    return GraphMetric(
-        build_graph(tails, heads, lengths, ids=range(n), directed=False, name="tiny"),
-        resolution=1.0,
-    )
+    graph = build_graph(tails, heads, lengths, ids=range(n), directed=False, name="tiny")
+    return GraphMetric(graph, resolution=1.0)
 
 
 def table_of(costs, metric, centers):

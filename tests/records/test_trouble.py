@@ -182,14 +182,8 @@ def test_a_killed_process_leaves_nothing_to_the_next_one(tmp_path):
     (tmp_path / "tmp").mkdir()
     (tmp_path / "here").mkdir()
     for way in ("killed", "lives"):
-        done = subprocess.run(
-            [sys.executable, "-c", SPILLS, way],
-            cwd=tmp_path / "here",
-            env=places,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        call, where = [sys.executable, "-c", SPILLS, way], {"cwd": tmp_path / "here", "env": places}
+        done = subprocess.run(call, capture_output=True, text=True, check=False, **where)
         left = list((tmp_path / "tmp").glob("metricdp-spill-*"))
         assert bool(left) == (way == "killed"), done.stderr
     assert int(done.stdout) > 0, "nothing was spilled"

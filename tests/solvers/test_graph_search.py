@@ -163,7 +163,6 @@ def test_descent_ends_where_no_neighbor_is_better(k, power):
     changes = naive.swap_changes(everything(metric), weights, search.centers.tolist(), power)
     graph = metric.graph
     for center in search.centers:
-        for v in set(graph.indices[graph.indptr[center] : graph.indptr[center + 1]]) - set(
-            search.centers
-        ):
+        near = graph.indices[graph.indptr[center] : graph.indptr[center + 1]]
+        for v in set(near) - set(search.centers):
             assert changes[v].min() >= -1e-8 * search.cost

@@ -55,16 +55,9 @@ def test_medians_leave_points_they_start_on_and_stay_on_those_that_are_the_media
             return weights @ np.linalg.norm(points - center, axis=1)
 
         from_points = [converged(points, weights, points[i : i + 1], power=1)[0] for i in range(41)]
-        best = min(
-            cost(p)
-            for p in [
-                *from_points,
-                *(
-                    converged(points, weights, rng.normal(size=(1, 2)), power=1)[0]
-                    for _ in range(5)
-                ),
-            ]
-        )
+        starts = (rng.normal(size=(1, 2)) for _ in range(5))
+        others = [converged(points, weights, start, power=1)[0] for start in starts]
+        best = min(cost(p) for p in [*from_points, *others])
         assert max(cost(p) for p in from_points) <= best * (1 + 1e-3)
         if heavy == 100:
             assert all(np.allclose(p, [0.5, 0.5], atol=1e-3) for p in from_points)

@@ -131,13 +131,8 @@ def test_chains_follow_in_a_core_while_they_gain_or_there_is_time(endless, least
 
 def test_no_time_leaves_what_was_given():
     block = np.random.default_rng(0).random((30, 30), np.float32)
-    rows, cost = thorough_search(
-        BlockCosts(block, np.ones(30)),
-        4,
-        np.random.default_rng(0),
-        first=np.arange(4),
-        deadline=Deadline(0.0),
-        endless=True,
-    )
+    asked = {"first": np.arange(4), "deadline": Deadline(0.0), "endless": True}
+    costs, rng = BlockCosts(block, np.ones(30)), np.random.default_rng(0)
+    rows, cost = thorough_search(costs, 4, rng, **asked)
     assert sorted(rows) == [0, 1, 2, 3]
     assert cost == pytest.approx(block[:4].min(axis=0).sum())

@@ -137,14 +137,9 @@ def test_parts_that_are_alike_are_settled(seed):
     ascent = narrowed(block, np.r_[np.arange(0, 12, 2), 13], np.empty(0, np.int64), True)
     ascent.narrow()
     differing = ascent.entries
-    best = min(
-        sum(values)
-        for values in (
-            [least(one, q) for one, q in zip((town, other, third), shares)]
-            for shares in np.ndindex(6, 6, 6)
-            if sum(shares) == 7 and min(shares) > 0
-        )
-    )
+    shared = (s for s in np.ndindex(6, 6, 6) if sum(s) == 7 and min(s) > 0)
+    values = ([least(one, q) for one, q in zip((town, other, third), s)] for s in shared)
+    best = min(map(sum, values))
     chosen, bound = parts.cheapest_of_parts(ascent, exact._prove_part)
     assert differing.rows == len(ascent.rows)
     if chosen is None:

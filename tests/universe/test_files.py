@@ -236,10 +236,8 @@ def test_disconnected_files_name_the_sizes(tmp_path):
 
 def test_parquet_edges_and_nodes(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    pq.write_table(
-        pa.table({"u": [10, 20], "v": [20, 30], "length": [1.5, 2.5], "geometry": [b"..", b".."]}),
-        tmp_path / "e.parquet",
-    )
+    columns = {"u": [10, 20], "v": [20, 30], "length": [1.5, 2.5], "geometry": [b"..", b".."]}
+    pq.write_table(pa.table(columns), tmp_path / "e.parquet")
     nodes = {"id": [30, 20, 10], "x": [3.0, 2.0, 1.0], "y": [0, 0, 0]}
     pq.write_table(pa.table(nodes), tmp_path / "n.parquet")
     graph = read_graph_file(tmp_path / "e.parquet", nodes=tmp_path / "n.parquet")

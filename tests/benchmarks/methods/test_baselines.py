@@ -133,11 +133,8 @@ def test_the_median_is_found_to_a_fraction_of_the_effective_diameter(d, delta):
 @pytest.mark.parametrize("points", [np.empty((0, 2)), cloud(300)])
 def test_all_that_is_charged_is_spent_and_no_more(relation, delta, points):
     demand = mdp.PrivateDemand(SQUARE, points)
-    check_all_is_spent(
-        lambda ledger, **price: ring_median(SQUARE, demand, ledger=ledger, sample=0.5, **price),
-        relation,
-        delta,
-    )
+    ask = partial(ring_median, SQUARE, demand, sample=0.5)
+    check_all_is_spent(lambda ledger, **price: ask(ledger=ledger, **price), relation, delta)
 
 
 def test_what_is_asked_depends_on_released_values_alone():

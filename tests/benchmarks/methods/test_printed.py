@@ -253,9 +253,8 @@ def test_every_message_is_valid(options):
 def test_drawn_reports_have_the_devices_distribution(randomizer):
     n = 40_000
     packed = drawn(randomizer, np.full(n, 2), np.random.default_rng(1))
-    outputs = [
-        o for o in product(*map(range, randomizer.limits)) if report_chance(randomizer, 2, o)
-    ]
+    every = product(*map(range, randomizer.limits))
+    outputs = [o for o in every if report_chance(randomizer, 2, o)]
     number = {randomizer.pack(o): i for i, o in enumerate(outputs)}
     seen = np.bincount([number[bytes(row)] for row in packed], minlength=len(outputs))
     expected = np.array([float(report_chance(randomizer, 2, o)) for o in outputs]) * n

@@ -97,10 +97,8 @@ def test_the_program_is_exact_on_the_tree(seed, leaves, data):
 @tries(40, st.integers(0, 10**6), st.integers(1, 9), st.sampled_from([1, 2]))
 def test_reverse_greedy_equals_its_reference_implementation(seed, m, power):
     rng = np.random.default_rng(seed)
-    points, weights = (
-        rng.integers(0, 40, (m, 2)) + rng.random((m, 2)),
-        rng.uniform(-3, 20, m),  # equal ones are ties, which rounding breaks
-    )
+    points = rng.integers(0, 40, (m, 2)) + rng.random((m, 2))
+    weights = rng.uniform(-3, 20, m)  # equal ones are ties, which rounding breaks
     for k in range(1, m + 1):
         found = reverse_greedy(points, weights, k, power=power).tolist()
         assert found == naive.reverse_greedy(points, weights, k, power)

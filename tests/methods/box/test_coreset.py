@@ -64,9 +64,8 @@ def test_a_small_coreset_costs_nothing_and_keeps_costs():
         centers = rng.random((5, 2))
         true = ((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()
         for points_of, weights in (full, small):
-            reported = weights @ ((np.asarray(points_of)[:, None] - centers) ** 2).sum(axis=2).min(
-                axis=1
-            )
+            away = ((np.asarray(points_of)[:, None] - centers) ** 2).sum(axis=2)
+            reported = weights @ away.min(axis=1)
             assert abs(reported / true - 1) < 0.15
     few = condensed(np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]), np.array([1.0, 0.0, 3.0]), 2)
     assert few[0].tolist() == [[0, 0], [0.5, 0.5]] and few[1].tolist() == [1, 3]

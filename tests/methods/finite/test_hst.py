@@ -100,10 +100,8 @@ def test_centers_are_near_the_demand():
     assert len(set(result.centers)) == 3 and cost <= 2 * len(RECORDS)
     weights = result.release.weights
     assert weights.sum() == pytest.approx(len(RECORDS), rel=0.2) and not weights.flags.writeable
-    again = [
-        result.release.k_median(5),
-        result.release.k_means(5, candidates=GRID.ids[:20], opened=[(9, 9)]),
-    ]
+    few = {"candidates": GRID.ids[:20], "opened": [(9, 9)]}
+    again = [result.release.k_median(5), result.release.k_means(5, **few)]
     assert [len(set(r.centers)) for r in again] == [5, 5] and again[1].centers[0] == (9, 9)
     assert set(again[1].centers[1:]) <= set(GRID.ids[:20]) and again[0].method == "hst"
 

@@ -95,10 +95,8 @@ def test_same_seed_same_tree_other_seed_another():
     keys = [ShiftedQuadtree(space, 20, seed).cells(points) for seed in (0, 0, 1, 2**64, 2**64 + 1)]
     assert np.array_equal(keys[0], keys[1])
     assert len({k[0, 0] for k in keys}) == 4
-    assert not np.array_equal(
-        np.unique(keys[0][:, 8], return_inverse=True)[1],
-        np.unique(keys[2][:, 8], return_inverse=True)[1],
-    )
+    one, other = (np.unique(keys[i][:, 8], return_inverse=True)[1] for i in (0, 2))
+    assert not np.array_equal(one, other)
 
 
 def test_keys_are_the_same_bits_everywhere():

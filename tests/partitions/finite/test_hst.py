@@ -93,9 +93,8 @@ def check_against_reference(metric, seed: int, beta: float) -> None:
             assert tree.heights[level] == radius * metric.unit + slack / 2
     expected = naive.hst_distances(levels) * metric.unit
     atol = 1e-12 * expected.max()
-    np.testing.assert_allclose(
-        np.where(expected > 0, tree_matrix(tree) - slack, 0), expected, rtol=1e-12, atol=atol
-    )
+    found = np.where(expected > 0, tree_matrix(tree) - slack, 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=atol)
 
 
 def check_domination(metric, tree) -> None:
@@ -427,10 +426,8 @@ def test_archives_that_are_no_trees(tmp_path):
             mdp.HST.load(path, metric)
             pytest.fail(f"accepted: {case}")
     for missing in good:
-        np.savez(
-            path.with_suffix(".npz"),
-            **{name: array for name, array in good.items() if name != missing},
-        )
+        rest = {name: array for name, array in good.items() if name != missing}
+        np.savez(path.with_suffix(".npz"), **rest)
         refuses("build it again", lambda: mdp.HST.load(path.with_suffix(".npz"), metric))
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.npy", b"not numpy")

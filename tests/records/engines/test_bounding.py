@@ -161,13 +161,8 @@ def test_batches_in_the_order_of_users_are_cut_where_users_change(owners, size):
 def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
     # 3,000 users with four rows, two of them equal, and two kept; p < 1e-7 by chance once in 10^7
     # runs
-    rows = pd.DataFrame(
-        {
-            "c": np.tile([0, 0, 1, 2], 3000),
-            "w": np.repeat(np.arange(3000), 4),
-            "z": np.tile([0.0, -0.0, 1, 2], 3000),
-        }
-    )
+    at = {"c": np.tile([0, 0, 1, 2], 3000), "w": np.repeat(np.arange(3000), 4)}
+    rows = pd.DataFrame(at | {"z": np.tile([0.0, -0.0, 1, 2], 3000)})
     duckdb, rule = pytest.importorskip("duckdb"), Bounding(1, 2, "key")
     pairs = []
     for some in (rows, rows.sample(frac=1, random_state=1)):

@@ -80,11 +80,8 @@ def table(tmp_path_factory):
     more = {"y": np.round(rng.normal(2, 1, N), 3), "who": rng.integers(0, 900, N)}
     rows = pd.DataFrame({**columns, **more})
     for part in range(3):
-        pq.write_table(
-            pa.Table.from_pandas(rows[part::3], preserve_index=False),
-            folder / f"rows-{part}.parquet",
-            row_group_size=500,
-        )
+        table = pa.Table.from_pandas(rows[part::3], preserve_index=False)
+        pq.write_table(table, folder / f"rows-{part}.parquet", row_group_size=500)
     rows.to_csv(folder / "rows.csv", index=False)
     return rows, folder
 

@@ -285,11 +285,8 @@ def test_packed_files_say_so_by_their_names(tmp_path):
 
 
 def test_marks_and_blank_lines(tmp_path):
-    assert records_of_texts(tmp_path, b"u,v\nc,3\n", "\ufeffu,v\nd,4\n", "\n\nu,v\ne,5\n") == [
-        5,
-        0,
-        0,
-    ]
+    texts = (b"u,v\nc,3\n", "\ufeffu,v\nd,4\n", "\n\nu,v\ne,5\n")
+    assert records_of_texts(tmp_path, *texts) == [5, 0, 0]
 
 
 def test_dates_of_numpy_keep_their_digits():

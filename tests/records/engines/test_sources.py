@@ -178,9 +178,8 @@ def test_one_user_more_moves_amounts_of_both_signs_by_one_unit_of_weight(n_users
     for place, sign in ((0.0, -1), (3.0, 1)):
         rows = np.array([[place, WHOLE]])
         query = TotalsQuery(DistanceDifferences(near, far), 20, shift)
-        reported = [
-            answered(query, Weighted(Often(rows, bits, once))).tolist() for once in range(3)
-        ]
+        held = (Often(rows, bits, once) for once in range(3))
+        reported = [answered(query, Weighted(one)).tolist() for one in held]
         step = 2 ** (20 + 16 - shift)
         assert reported == [[clipped(sign * step * (n_users + once))] for once in range(3)]
         moved = abs(reported[1][0] - reported[0][0])

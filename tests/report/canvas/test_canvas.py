@@ -64,9 +64,8 @@ def test_many_weights_keep_three_digits_of_either_sign():
 def test_centers_without_a_place_are_records_too():
     places = np.array([[1.5, 2.5], [np.nan, 0.0]])
     label, color = np.array([0, 1, 1]), np.array([3, 4])
-    first, second = network.center_records(
-        ["a", 7], places, label, color, np.array([1.0, 2.0, -0.5])
-    )
+    weights = np.array([1.0, 2.0, -0.5])
+    first, second = network.center_records(["a", 7], places, label, color, weights)
     reported = {"id": "a", "rank": 1, "color": 3, "vertices": 1, "mass": 1.0}
     assert first == {**reported, "x": 1.5, "y": 2.5}
     assert (second["id"], second["mass"], second["x"], second["y"]) == ("7", 1.5, None, None)
@@ -93,16 +92,8 @@ EVIL = "</script><img src=x onerror=alert(1)>"
 
 
 def page(title="a map", layer="Roads", credit=None):
-    return page_html(
-        title,
-        {"network": layer},
-        credit,
-        {"id": EVIL},
-        beside="",
-        notes="",
-        scripts=["map/page.js"],
-        styles=["explore/page.css"],
-    )
+    more = {"beside": "", "notes": "", "scripts": ["map/page.js"], "styles": ["explore/page.css"]}
+    return page_html(title, {"network": layer}, credit, {"id": EVIL}, **more)
 
 
 def test_what_users_say_is_text():

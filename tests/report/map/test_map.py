@@ -31,10 +31,8 @@ def grid(side, *, ids=None, coordinates="lonlat", name="grid"):
     at = np.arange(side * side).reshape(side, side)
     east, south = (at[:, :-1], at[:, 1:]), (at[:-1], at[1:])
     pairs = np.vstack([np.c_[a.ravel(), b.ravel()] for a, b in (east, south)])
-    place = np.c_[np.tile(np.arange(side), side), np.repeat(np.arange(side), side)] * 0.01 + [
-        -71.3,
-        -30.0,
-    ]
+    place = np.c_[np.tile(np.arange(side), side), np.repeat(np.arange(side), side)] * 0.01
+    place += [-71.3, -30.0]
     ids = list(range(side * side)) if ids is None else ids
     where = {"coordinates": place, "coordinate_system": coordinates} if coordinates else {}
     named = {"ids": ids, "directed": False, "name": name, **where}
@@ -222,10 +220,8 @@ def test_shading_has_the_color_of_the_nearest_territory():
     column = ((points[:, 0] - shade["x"]) / shade["width"] * columns).astype(int)
     row = ((shade["y"] - points[:, 1]) / shade["height"] * rows).astype(int)
     np.testing.assert_array_equal(image[row, column, 0], np.where(label == 0, 5, 10))
-    middle = ((points[0] + points[11]) / 2 - [shade["x"], shade["y"]]) / [
-        shade["width"],
-        -shade["height"],
-    ]
+    middle = (points[0] + points[11]) / 2 - [shade["x"], shade["y"]]
+    middle /= [shade["width"], -shade["height"]]
     # far from every edge: transparent
     assert image[int(middle[1] * rows), int(middle[0] * columns), 0] == 0
 
@@ -233,16 +229,9 @@ def test_shading_has_the_color_of_the_nearest_territory():
 def test_a_receipt_says_whose_promise_it_is():
     noise = Mechanism("a < b", "counts", 2, 3.0, Fraction(1, 2), proofs=(1,))
     said = receipt_html(Receipt.of([noise], "replace-one", "user"))
-    reported = [
-        "<dd>0.5</dd>",
-        "<li>a &lt; b on counts",
-        "all records of one user are exchanged",
-        "P1 docs/proofs",
-    ]
-    for expected in [
-        *reported,
-        "that a user was this one rather than another can become at most 62.3 %",
-    ]:
+    reported = ["<dd>0.5</dd>", "<li>a &lt; b on counts", "all records of one user are exchanged"]
+    sure = "that a user was this one rather than another can become at most 62.3 %"
+    for expected in [*reported, "P1 docs/proofs", sure]:
         assert expected in said
     assert show_number(Fraction(11, 10)) == "1.1" and show_number("0.10") == "0.1"
 

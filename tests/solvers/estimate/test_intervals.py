@@ -210,10 +210,8 @@ def test_a_public_total_makes_them_narrower_and_they_still_cover(few_draws):
 
     assert covered(exact, share, 0.6, known=known) >= FEWEST
     scales, distributions = np.full(2, 20.0), ["discrete Laplace"] * 2
-    wide, narrow = (
-        share(Noisy(exact, scales, distributions)),
-        share(Noisy(exact, scales, distributions, None, known)),
-    )
+    wide = share(Noisy(exact, scales, distributions))
+    narrow = share(Noisy(exact, scales, distributions, None, known))
     assert narrow.half_width < wide.half_width
 
 
