@@ -45,7 +45,7 @@ def works(capsys, *argv):
 
 def fails(capsys, words, *argv, status=2):
     """Hold that a call ends with this status, says these words and its error in one line, prints no
-    result, and leaves the folder that it is called from as it was.
+    result, and leaves the folder that it is called from as it was; its outcome.
     """
     before = snapshot(Path())
     ran = run(capsys, *argv)
@@ -53,14 +53,12 @@ def fails(capsys, words, *argv, status=2):
     assert (ran.status, ran.out, errors) == (status, "", ran.lines[-1:]), ran.err
     assert words in ran.err and not [c for c in CANARIES if c in ran.err], ran.err
     assert snapshot(Path()) == before
+    return ran
 
 
 def snapshot(folder):
-    return {
-        str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b""
-        for p in folder.rglob("*")
-        if p.suffix != ".lock"
-    }
+    files = [p for p in folder.rglob("*") if p.suffix != ".lock"]
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b"" for p in files}
 
 
 def grid_edges():

@@ -303,16 +303,11 @@ def swap_table(distance, centers, demand, scale, candidates) -> list[list[int]]:
 def clusters_of(labels: np.ndarray) -> list[list[frozenset[int]]]:
     """The clusters of every level: points that share the labels of all levels so far."""
     points = range(len(labels))
-    return [
-        sorted(
-            {
-                frozenset(p for p in points if (labels[p, : i + 1] == labels[q, : i + 1]).all())
-                for q in points
-            },
-            key=min,
-        )
-        for i in range(labels.shape[1])
-    ]
+    found = []
+    for i in range(labels.shape[1]):
+        same = [(labels[:, : i + 1] == labels[q, : i + 1]).all(axis=1) for q in points]
+        found.append(sorted({frozenset(np.flatnonzero(at).tolist()) for at in same}, key=min))
+    return found
 
 
 def hst_start(labels: np.ndarray, weights: np.ndarray, k: int, power: int) -> set[frozenset[int]]:
@@ -427,11 +422,8 @@ def covering_delta(chances, eta: float, unit: int, epsilon: float) -> float:
             distribution = np.array(row[: left + 1], dtype=float) / sum(row[: left + 1])
             tilted = distribution * np.exp(eta * np.arange(left + 1))
             tilted /= tilted.sum()
-            after += [
-                (left - c, p * distribution[c], q * tilted[c])
-                for c in range(left + 1)
-                if distribution[c]
-            ]
+            likely = [c for c in range(left + 1) if distribution[c]]
+            after += [(left - c, p * distribution[c], q * tilted[c]) for c in likely]
         courses = after
     for _, p, q in courses:
         total += max(0.0, p - np.exp(epsilon) * q)

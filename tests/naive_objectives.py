@@ -111,15 +111,10 @@ def service(cost, spare, loads, room, least=0.0, whole=False):
     c = np.r_[cost.ravel(), np.zeros(n) if spare is None else spare]
     once = np.hstack([np.tile(np.eye(n), m), np.eye(n)])
     filled = np.hstack([np.kron(np.eye(m), loads), np.zeros((m, n))])
-    found = milp(
-        c,
-        constraints=[
-            LinearConstraint(once, 1.0, 1.0),
-            LinearConstraint(filled, least, np.asarray(room) * (1 + 1e-9)),
-        ],
-        integrality=np.full(len(c), int(whole)),
-        bounds=Bounds(0.0, np.r_[np.ones(m * n), none]),
-    )
+    filled_at_most = np.asarray(room) * (1 + 1e-9)
+    rules = LinearConstraint(once, 1.0, 1.0), LinearConstraint(filled, least, filled_at_most)
+    bounds, integral = Bounds(0.0, np.r_[np.ones(m * n), none]), np.full(len(c), int(whole))
+    found = milp(c, constraints=rules, integrality=integral, bounds=bounds)
     return None if found.x is None else float(found.fun)
 
 

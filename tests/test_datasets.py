@@ -70,18 +70,10 @@ def server():
 def small(server, monkeypatch):
     """A data set of three vertices that the local server has; no data folder."""
     monkeypatch.delenv("METRICDP_DATA", raising=False)
-    info = replace(
-        mdp.datasets.describe("pmed1"),
-        name="small",
-        url=f"{server.url}/small.txt",
-        file="small.txt",
-        bytes=len(CONTENT),
-        sha256=(hashlib.sha256(CONTENT).hexdigest(),),
-        vertices=3,
-        edges=2,
-        k=1,
-        optimum=9,
-    )
+    about = {"name": "small", "url": f"{server.url}/small.txt", "file": "small.txt", "k": 1}
+    sizes = {"bytes": len(CONTENT), "vertices": 3, "edges": 2, "optimum": 9}
+    sha256 = (hashlib.sha256(CONTENT).hexdigest(),)
+    info = replace(mdp.datasets.describe("pmed1"), sha256=sha256, **about, **sizes)
     server.pages["/small.txt"] = CONTENT
     register(monkeypatch, info)
     return info
@@ -309,14 +301,9 @@ TINY = text(POINTS).encode()
 @pytest.fixture
 def plane_set(monkeypatch, tmp_path):
     """A point set that lies in the data folder."""
-    info = replace(
-        mdp.datasets.describe("rl1304"),
-        name="tiny14",
-        file="tiny14.tsp",
-        vertices=14,
-        bytes=len(TINY),
-        sha256=(hashlib.sha256(TINY).hexdigest(),),
-    )
+    about = {"name": "tiny14", "file": "tiny14.tsp", "vertices": 14, "bytes": len(TINY)}
+    sha256 = (hashlib.sha256(TINY).hexdigest(),)
+    info = replace(mdp.datasets.describe("rl1304"), sha256=sha256, **about)
     register(monkeypatch, info)
     (tmp_path / "tiny14.tsp").write_bytes(TINY)
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))

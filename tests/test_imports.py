@@ -38,11 +38,8 @@ def test_no_import_is_hidden_in_a_text():
         source = path.read_text("utf-8")
         if not any(way in source for way in ways):
             continue
-        names = {
-            node.attr if isinstance(node, ast.Attribute) else node.id
-            for node in ast.walk(ast.parse(source))
-            if isinstance(node, ast.Name | ast.Attribute)
-        }
+        nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name | ast.Attribute)]
+        names = {n.attr if isinstance(n, ast.Attribute) else n.id for n in nodes}
         if names & ways:
             found.add(path.relative_to(FOLDER).as_posix())
     assert {f for f in found if not f.startswith("audit/")} == {"__init__.py", *BY_NAME}
@@ -69,11 +66,8 @@ def test_names_that_are_loaded_on_first_use_are_imported_for_contracts(package):
 
 def test_there_is_no_circle_of_imports():
     graph = _graph()
-    imports = nx.DiGraph(
-        (module, other)
-        for module in graph.modules
-        for other in graph.find_modules_directly_imported_by(module)
-    )
+    imported = graph.find_modules_directly_imported_by
+    imports = nx.DiGraph((one, other) for one in graph.modules for other in imported(one))
     for one, other, _ in FACTORIES:
         assert imports.has_edge(one, other)
         imports.remove_edge(one, other)

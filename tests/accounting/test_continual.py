@@ -108,11 +108,8 @@ def test_no_shape_costs_less(days, gaussian):
     def window(start, base, levels):
         found, day = 0, start
         while day < start + days:
-            size = max(
-                base**i
-                for i in range(levels)
-                if day % base**i == 0 and day + base**i <= start + days
-            )
+            sizes = (base**i for i in range(levels) if day % base**i == 0)
+            size = max(size for size in sizes if day + size <= start + days)
             found, day = found + 1, day + size
         return found
 
@@ -124,10 +121,8 @@ def test_no_shape_costs_less(days, gaussian):
         for levels, base in product(range(1, days.bit_length() + 2), range(2, max(3, days + 1)))
         if base ** (levels - 1) <= days
     ]
-    totals = {
-        shape: cost(float(np.mean([digits(t, *shape) for t in range(1, days + 1)])), shape[1])
-        for shape in shapes
-    }
+    mean = {shape: np.mean([digits(t, *shape) for t in range(1, days + 1)]) for shape in shapes}
+    totals = {shape: cost(float(mean[shape]), shape[1]) for shape in shapes}
     assert totals[best_for_totals(days, gaussian)] == min(totals.values())
     windows = {}
     for base, levels in shapes:

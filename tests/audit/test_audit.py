@@ -253,10 +253,8 @@ def test_black_box_refutes_twice_the_claim_and_never_the_claim():
 
 def test_black_box_bounds_are_not_optimistic_even_at_a_loose_alarm():
     rng = np.random.default_rng(8)
-    alarms = sum(
-        blackbox.lower_bound(*(discrete(1.0, 400, at, rng) for at in (0, 1)), alarm=0.2)[0] > 1.0
-        for _ in range(200)
-    )
+    pairs = ([discrete(1.0, 400, at, rng) for at in (0, 1)] for _ in range(200))
+    alarms = sum(blackbox.lower_bound(*pair, alarm=0.2)[0] > 1.0 for pair in pairs)
     assert binom.sf(alarms - 1, 200, 0.2) > 1e-9
 
 

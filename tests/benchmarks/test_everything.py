@@ -37,10 +37,8 @@ def test_suites_are_all_there_and_parse_their_short_options():
 
 def test_a_run_writes_the_report_and_names_what_is_left_out(here, monkeypatch, capsys):
     tiny = ("--sets", "gm-d2-k8", "--records", "300", "--repeats", "1", "-k", "3", "--methods")
-    runs = (
-        Run("paper1", "Boxes", (), (*tiny, "kmed++,uniform")),
-        Run("tsplib", "Points", (), (str(here / "absent"),)),
-    )
+    boxes = Run("paper1", "Boxes", (), (*tiny, "kmed++,uniform"))
+    runs = (boxes, Run("tsplib", "Points", (), (str(here / "absent"),)))
     monkeypatch.setattr(everything, "RUNS", runs)
     command = ("all", "--short", "--folder", "out", "--suites", "paper1,tsplib", "--json")
     ran = measure(capsys, *command)
@@ -75,11 +73,9 @@ def test_exhibits_are_named_once_and_every_size_has_cases(suite):
 def test_each_suite_runs_from_the_command_line(capsys, monkeypatch, tmp_path):
     """The smallest exhibit of each, shrunk; that numbers are right is tested below."""
     pytest.importorskip("matplotlib", reason="needs the extra plots")
+    settings = [(2_000, 2, 2.0, (paper3.STOC, "published", "default"))]
     tiny = {
-        "paper3": (
-            "figure7",
-            lambda scale: [(2_000, 2, 2.0, (paper3.STOC, "published", "default"))],
-        ),
+        "paper3": ("figure7", lambda scale: settings),
         "paper4": ("algorithm1", lambda scale: [(40, 2, 0.2)]),
         "paper5": ("figure1-k", lambda scale: [(2_000, 2, "8")]),
     }

@@ -70,17 +70,12 @@ def draws(
     …
     """
     place = {"setting": setting, "k": k, "seconds": 0.1}
+    runs = [(method, i, cost) for method, of in costs.items() for i, cost in enumerate(of)]
     return [
-        {
-            **place,
-            "repeat": i,
-            "method": method,
-            "reference": 1.0 + i,
-            **dict.fromkeys(paper2.MEASURES, cost),
-        }
+        {**place, "repeat": i, "method": method, "reference": 1.0 + i}
+        | dict.fromkeys(paper2.MEASURES, cost)
         | {name: values[i] for name, values in more.items()}
-        for method, of in costs.items()
-        for i, cost in enumerate(of)
+        for method, i, cost in runs
     ]
 
 
@@ -92,10 +87,8 @@ LOWER = tables.Claim(
 def test_an_ordering_that_holds_and_one_that_does_not():
     good = draws({"DP-rand": [3.0, 6.0], "DP-kmedian++": [2.0, 4.0], "DP-HST": [1.0, 2.0]})
     bad = draws({"DP-rand": [3.0, 6.0], "DP-kmedian++": [1.0, 2.2], "DP-HST": [1.5, 3.2]}, k=10)
-    slight = draws(
-        {"DP-rand": [1.0, 4.0], "DP-kmedian++": [9.0, 9.0], "DP-HST": [2.0, 3.0]},
-        setting="graph-r100/imbalanced",
-    )
+    costs = {"DP-rand": [1.0, 4.0], "DP-kmedian++": [9.0, 9.0], "DP-HST": [2.0, 3.0]}
+    slight = draws(costs, setting="graph-r100/imbalanced")
     verdict = tables.judged(LOWER, tables.gathered_rows([*good, *bad, *slight]))
     held = verdict["holds_in_cells"], verdict["holds_in_settings"]
     assert (verdict["cells"], verdict["settings"], *held) == (3, 2, 1, 1)

@@ -239,10 +239,9 @@ def test_coordinates_without_a_limit_are_noted_before_the_charge(world, capsys):
     said = run(capsys, *call).lines
     note = next(i for i, line in enumerate(said) if "--max-snap 2km leaves it out" in line)
     assert note < next(i for i, line in enumerate(said) if "spent epsilon" in line)
-    Path("homes.geojson").write_text(
-        '{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {}, '
-        '"geometry": {"type": "Point", "coordinates": [-71.3, -29.9]}}]}'
-    )
+    place = '{"type": "Point", "coordinates": [-71.3, -29.9]}'
+    home = f'{{"type": "Feature", "properties": {{}}, "geometry": {place}}}'
+    Path("homes.geojson").write_text(f'{{"type": "FeatureCollection", "features": [{home}]}}')
     assert "another town counts" in run(capsys, *call[:5], "homes.geojson", *call[6:10]).err
     for more in (["--max-snap", "2km"], ["--box", "-72,-30,-71,-29"], ["-q"]):
         assert "another town" not in run(capsys, *call, *more).err
@@ -269,11 +268,9 @@ def test_no_limit_is_the_default_everywhere():
     for way in (mdp.PrivateDemand.from_frame, mdp.PrivateDemand.from_coordinates):
         assert inspect.signature(way).parameters["max_snap"].default is None
     commands = build_parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
-    limits = [
-        command.get_default("max_snap")
-        for command in commands.values()  # type: ignore[union-attr]
-        if "--max-snap" in command._option_string_actions
-    ]
+    named = commands.values()  # type: ignore[union-attr]
+    snapping = [one for one in named if "--max-snap" in one._option_string_actions]
+    limits = [one.get_default("max_snap") for one in snapping]
     assert len(limits) >= 3 and set(limits) == {None}
     plugin = Path(__file__).parents[2] / "qgis" / "metricdp_qgis" / "algorithms.py"
     calls = [node for node in ast.walk(ast.parse(plugin.read_text())) if isinstance(node, ast.Call)]

@@ -16,11 +16,10 @@ from tests.federated.test_rounds import DELTA, HOMES, METRIC, demands, kept, rew
 
 def parties(universe=METRIC, **more):
     """Holders whose ledgers hold more than the study costs."""
+    kept = [(mdp.PrivateDemand(universe, homes), mdp.Ledger(50, 50 * DELTA)) for homes in HOMES]
     holders = [
-        mdp.federated.Holder(
-            mdp.PrivateDemand(universe, homes), name=f"h{i}", ledger=mdp.Ledger(50, 50 * DELTA)
-        )
-        for i, homes in enumerate(HOMES)
+        mdp.federated.Holder(demand, name=f"h{i}", ledger=ledger)
+        for i, (demand, ledger) in enumerate(kept)
     ]
     asked = {"epsilon": 4, **more}
     return holders, mdp.federated.Coordinator(universe, [one.card for one in holders], **asked)

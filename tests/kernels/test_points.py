@@ -53,10 +53,8 @@ def test_sums_of_clipped_steps(sets, step, bits):
     steps = step * (1 + np.arange(len(centers)))
     found = relative_sums(points, label, centers, steps, 2**bits)
     assert found.tolist() == naive.relative_sums(points, label, centers, steps, 2**bits).tolist()
-    each = [
-        relative_sums(point[None], label[i : i + 1], centers, steps, 2**bits)
-        for i, point in enumerate(points)
-    ]
+    alone = ((points[i : i + 1], label[i : i + 1]) for i in range(len(points)))
+    each = [relative_sums(*one, centers, steps, 2**bits) for one in alone]
     # a record counts the same in any company …
     assert (sum(each, np.zeros_like(found)) == found).all()
     assert all((one**2).sum() <= 4**bits for one in each)  # … and for no more than the bound
@@ -73,10 +71,8 @@ def test_cells_and_clipping_are_those_of_numpy(shape):
     inside = np.clip(points, space.lower, space.upper)
     np.testing.assert_array_equal(space.clip(points), inside)
     np.testing.assert_array_equal(space.clip(np.asfortranarray(points)), inside)
-    places = [
-        np.clip(np.trunc((x - low) / side), 0, n - 1)
-        for x, low, side, n in zip(inside.T, space.lower, grid.side, shape)
-    ]
+    axes = zip(inside.T, space.lower, grid.side, shape)
+    places = [np.clip(np.trunc((x - low) / side), 0, n - 1) for x, low, side, n in axes]
     expected = np.ravel_multi_index(np.array(places, np.int64), shape)
     np.testing.assert_array_equal(grid.encode(inside), expected)
     for bad in (np.nan, np.inf, -np.inf):

@@ -159,10 +159,7 @@ def test_boundary_arcs_are_the_paths_between_cells(graph, data):
     sources = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=4, unique=True))
     distance, label = voronoi(graph, [sources])
     tails, heads, through = boundary_arcs(*naive.csr(n, edges), distance, distance, label)
-    expected = sorted(
-        (label[u], label[v], distance[u] + w + distance[v])
-        for edge in edges
-        for u, v, w in (edge, (edge[1], edge[0], edge[2]))
-        if label[u] != label[v]
-    )
+    both = [*edges, *((v, u, w) for u, v, w in edges)]
+    paths = ((label[u], label[v], distance[u] + w + distance[v]) for u, v, w in both)
+    expected = sorted(path for path in paths if path[0] != path[1])
     assert sorted(zip(tails, heads, through)) == expected

@@ -31,11 +31,8 @@ def test_a_point_of_size_s_is_s_points(seed):
     points, sizes = rng.normal(size=(25, 2)), rng.integers(1, 6, 25)
     owner = np.repeat(np.arange(25), sizes)
     repeated = scipy_merges(points[owner])
-    grouped = {
-        frozenset(owner[list(leaves)]): height
-        for leaves, height in repeated.items()
-        if height > 1e-12
-    }
+    high = {leaves: height for leaves, height in repeated.items() if height > 1e-12}
+    grouped = {frozenset(owner[list(leaves)]): height for leaves, height in high.items()}
     mine = naive.ward_merges(points, sizes, tree(points, sizes))
     assert set(mine) == set(grouped)
     for leaves, height in grouped.items():

@@ -177,18 +177,10 @@ def test_every_method_takes_every_metric(metric, method):
 
 def test_places_on_earth():
     places = mdp.HaversineMetric([[-0.1276, 51.5072], [2.3522, 48.8566], [179.9, 0], [-179.9, 0]])
-    haversine = (
-        2
-        * 6_371_008.8
-        * np.arcsin(
-            np.sqrt(
-                np.sin(np.radians(48.8566 - 51.5072) / 2) ** 2
-                + np.cos(np.radians(48.8566))
-                * np.cos(np.radians(51.5072))
-                * np.sin(np.radians(2.3522 + 0.1276) / 2) ** 2
-            )
-        )
-    )
+    (lat, lon), (other_lat, other_lon) = np.radians([[51.5072, -0.1276], [48.8566, 2.3522]])
+    square = np.sin((other_lat - lat) / 2) ** 2
+    square += np.cos(other_lat) * np.cos(lat) * np.sin((other_lon - lon) / 2) ** 2
+    haversine = 2 * 6_371_008.8 * np.arcsin(np.sqrt(square))
     assert places.distances([0], [1])[0, 0] == pytest.approx(haversine, rel=1e-12)
     assert places.distances([2], [3])[0, 0] == pytest.approx(6_371_008.8 * np.radians(0.2))
     assert places.snap([[-179.99, 0.0]]).tolist() == [3]

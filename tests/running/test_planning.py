@@ -67,16 +67,8 @@ def test_costs_are_exact_costs_of_made_up_demand():
 
 
 def test_the_real_mechanism_runs_with_the_price_and_unit_asked_for(monkeypatch):
-    reported = plan(
-        GRID,
-        records=90,
-        k=3,
-        epsilons=["1/3", 2],
-        neighboring="replace-one",
-        max_contributions=3,
-        repeats=1,
-        shapes=FEW,
-    )
+    units = {"neighboring": "replace-one", "max_contributions": 3, "repeats": 1, "shapes": FEW}
+    reported = plan(GRID, records=90, k=3, epsilons=["1/3", 2], **units)
     for epsilon, result in zip((Fraction(1, 3), Fraction(2)), reported.example):
         assert result.receipt.epsilon == epsilon
         assert (result.receipt.unit, result.receipt.neighboring) == ("user", "replace-one")

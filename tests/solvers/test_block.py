@@ -122,16 +122,8 @@ def test_the_elite_is_good_and_diverse():
     def found(cost, *rows):
         return float(cost), np.array(rows)
 
-    pool = block_module._elite(
-        [
-            found(5, 1, 2, 3),
-            found(4, 1, 2, 4),
-            found(4, 4, 2, 1),
-            found(9, 7, 8, 9),
-            found(8, 5, 6, 4),
-        ],
-        3,
-    )
+    some = [found(5, 1, 2, 3), found(4, 1, 2, 4), found(4, 4, 2, 1)]
+    pool = block_module._elite([*some, found(9, 7, 8, 9), found(8, 5, 6, 4)], 3)
     assert [one[0] for one in pool] == [4, 8, 9]
     assert len(block_module._elite([found(i, 10 * i, 10 * i + 1) for i in range(9)], 4)) == 4
 

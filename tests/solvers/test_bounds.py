@@ -69,11 +69,10 @@ def test_the_lagrangian_is_a_bound_for_any_multipliers(problem, data):
     ascent = Ascent(listed(costs, beyond), beyond, len(centers), np.inf, opened, False, Deadline())
     value, reduced, chosen = ascent._evaluate(multipliers)
     np.testing.assert_allclose(reduced, np.minimum(costs - multipliers, 0).sum(axis=1), atol=1e-12)
-    exact = sum(map(Fraction, multipliers.tolist())) + sum(
-        min(Fraction(c) - Fraction(x), Fraction(0))
-        for i in chosen
-        for c, x in zip(costs[i].tolist(), multipliers.tolist())
-    )
+    exact = sum(map(Fraction, multipliers.tolist()))
+    for i in chosen:
+        pairs = zip(costs[i].tolist(), multipliers.tolist())
+        exact += sum(min(Fraction(c) - Fraction(x), Fraction(0)) for c, x in pairs)
     assert set(opened) <= set(chosen) and len(set(chosen.tolist())) == len(centers)
     assert exact - Fraction(1, 10**9) <= Fraction(value) <= exact
     ones = np.ones(costs.shape[1])

@@ -26,12 +26,9 @@ def test_rows_with_a_price_against_all_choices(seed, unit):
     fewest, most = sorted(rng.integers(1, 5, 2).tolist())
     price = float(rng.integers(0, 12)) * unit
     costs = np.where(near, block, np.inf)
-    best = min(
-        float(np.minimum(costs[list(c)].min(axis=0), beyond).sum()) + price * q
-        for q in range(fewest, most + 1)
-        for c in combinations(range(7), q)
-        if not must[0] or 0 in c
-    )
+    choices = [c for q in range(fewest, most + 1) for c in combinations(range(7), q)]
+    costs_of = {c: np.minimum(costs[list(c)].min(axis=0), beyond).sum() for c in choices}
+    best = min(float(costs_of[c]) + price * len(c) for c in choices if not must[0] or 0 in c)
     target = best + float(rng.integers(-1, 3)) * unit if np.isfinite(best) else 500.0
     rows, bound = answered(CheapestRows(entries, beyond, must, fewest, most, target, price), NEVER)
     if best > target:

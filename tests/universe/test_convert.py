@@ -67,11 +67,7 @@ def test_every_library_gives_the_same_shortest_paths(case):
     ig = igraph.Graph(n=n, edges=[(u, v) for u, v, _ in edges])
     ig.es["length"] = [w for *_, w in edges]
     np.testing.assert_allclose(all_distances(graph_from(ig)), oracle)
-    u, v, w = (
-        (np.array(c) for c in zip(*edges))
-        if edges
-        else (np.zeros(0, int), np.zeros(0, int), np.zeros(0))
-    )
+    u, v, w = [np.array(c) for c in zip(*edges)] or [np.zeros(0, t) for t in (int, int, float)]
     coo = sp.coo_array((np.r_[w, w], (np.r_[u, v], np.r_[v, u])), shape=(n, n))
     np.testing.assert_allclose(all_distances(graph_from(coo)), oracle)
     one_way = sp.coo_array((w, (u, v)), shape=(n, n))

@@ -153,10 +153,8 @@ def literal(tree, levels, counts, k, power, rank):
     found = []
     for v in chosen:
         while v[0] < levels[-1]:
-            v = max(
-                (w for w in members if w[0] == v[0] + 1 and members[w] <= members[v]),
-                key=lambda w: noisy[w],
-            )
+            below = (w for w in members if w[0] == v[0] + 1 and members[w] <= members[v])
+            v = max(below, key=lambda w: noisy[w])
         found.append(min(members[v], key=lambda p: rank[p]))
     return sorted(found)
 

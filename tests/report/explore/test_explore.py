@@ -314,10 +314,8 @@ def test_browser_slider_layers_and_keyboard(visit, metric):
     page.uncheck("#layers input[value=centers]")
     assert pixels(page, "#c01818")[0] < red / 2  # what is left is the legend
     settle(page)
-    assert page.evaluate(
-        "(c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.every((v) => v === "
-        "0))(ground)"
-    )
+    pen = "(c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data"
+    assert page.evaluate(f"{pen}.every((v) => v === 0))(ground)")
     for layer in ("network", "territories", "demand"):
         page.check(f"#layers input[value={layer}]")
     settle(page)

@@ -85,12 +85,9 @@ def optimum(reach, levels, k, fixed):
     taken = hstack([diags_array(np.ones(n_cells))] * n_levels)
     count = csr_array(np.r_[np.ones(n_sites), np.zeros(n_levels * n_cells)][None])
     least = np.isin(np.arange(n_sites + n_levels * n_cells), fixed).astype(float)
-    found = linprog(
-        -np.r_[np.zeros(n_sites), levels.ravel()],
-        A_ub=vstack([hstack([-reach.T, taken]), count], format="csr"),
-        b_ub=np.r_[np.zeros(n_cells), float(k)],
-        bounds=np.c_[least, np.ones(len(least))],
-    )
+    rows = vstack([hstack([-reach.T, taken]), count], format="csr")
+    bounds, room = np.c_[least, np.ones(len(least))], np.r_[np.zeros(n_cells), float(k)]
+    found = linprog(-np.r_[np.zeros(n_sites), levels.ravel()], A_ub=rows, b_ub=room, bounds=bounds)
     return -found.fun
 
 

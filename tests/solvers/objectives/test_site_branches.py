@@ -31,11 +31,11 @@ def test_the_best_choice_within_counts_is_that_of_all(seed):
         counts.setdefault(group, (low, low + int(rng.integers(0, 3))))
     worth = rng.integers(-3, 6, m).astype(float)
     members = {group: set(groups._members[group].tolist()) for group in counts}
-    allowed = [
-        rows
-        for rows in combinations(range(m), k)
-        if all(low <= len(members[g] & set(rows)) <= high for g, (low, high) in counts.items())
-    ]
+
+    def fits(rows):
+        return all(low <= len(members[g] & set(rows)) <= high for g, (low, high) in counts.items())
+
+    allowed = [rows for rows in combinations(range(m), k) if fits(rows)]
     chosen = groups.chosen(worth, counts)
     assert (len(chosen) > 0) == (len(allowed) > 0)
     if allowed:
