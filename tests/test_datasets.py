@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import DownloadError, GraphFileError, InputError, MissingExtraError
+from metricdp.errors import DownloadError, GraphFileError, MissingExtraError
 from tests import cases, raising, refuses
 from tests.bench.test_p_median import POINTS, least, text
 from tests.cli_world import fails, run, works
@@ -222,8 +222,7 @@ def test_an_unknown_name_lists_near_ones(name, hint):
 
 
 def test_a_name_must_be_text():
-    with pytest.raises(InputError, match="no data set"):
-        mdp.datasets.describe(7)  # type: ignore[arg-type]
+    refuses("no data set", mdp.datasets.describe, 7)  # type: ignore[arg-type]
 
 
 def test_the_registry_is_complete():

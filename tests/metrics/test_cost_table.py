@@ -79,8 +79,7 @@ def test_private_demand_is_at_clients_and_centers_are_sites():
     assert abs(report.mean.estimate - (matrix[0] @ weights) / 90_000) < 0.2
     with pytest.raises(InputError, match="same in both directions"):
         mdp.k_median(universe, demand, k=2, epsilon=1, method="local-search")
-    with pytest.raises(InputError):
-        mdp.PrivateDemand(universe, ["A"])  # a site, no client
+    refuses("", mdp.PrivateDemand, universe, ["A"])  # a site, no client
 
 
 def test_releases_are_of_one_table(tmp_path):

@@ -178,8 +178,7 @@ def test_unknown_ids_are_named():
     for bad in (["a", "zebra"], [("a",)], [None]):
         refuses("", metric.positions, bad, error=UnknownIdError)
     refuses("'zebra'", metric.nearest, ["a", "zebra"], error=UnknownIdError)
-    with pytest.raises(UnknownIdError):
-        metric.positions([["a"]])  # not hashable
+    refuses("", metric.positions, [["a"]], error=UnknownIdError)  # not hashable
     refuses("iterable of ids, got int", metric.distances, 5)
     assert metric.positions([]).tolist() == []
     refuses("at least one center", metric.nearest, [])

@@ -319,8 +319,8 @@ def test_steps_are_paid_for_as_a_whole_and_taken_once(tmp_path):
     assert ledger.quote(1).left == 3
     for old in ((1, 1), (1, 2), (2, 1)):
         refuses("never answered twice", step, ledger, old)
-    with pytest.raises(mdp.BudgetError, match="rho"):  # more steps than the whole paid for
-        step(ledger, (3, 1))
+    # more steps than the whole paid for
+    refuses("rho", step, ledger, (3, 1), error=mdp.BudgetError)
     assert step(ledger, (2, 2)).spent_rho == 0  # the same once more: paid for by itself
     assert ledger.spent == 2 and "again" in ledger.entries[-1].purpose
     assert step(ledger, (1, 1), name="b").rho == HALF.rho and ledger.spent == 3
