@@ -44,9 +44,8 @@ def fuzz(
     def decorate(check: Callable[..., None]) -> Any:
         def form(number: int, **options: Any) -> Any:
             options |= {"deadline": None, "database": None}
-            settled = settings(
-                max_examples=number, suppress_health_check=list(HealthCheck), **options
-            )
+            asked = {"max_examples": number, "suppress_health_check": list(HealthCheck)}
+            settled = settings(**asked, **options)
             run = settled(given(**strategies)(check))
             for arguments in known:
                 run = example(**arguments)(run)

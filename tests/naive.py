@@ -177,13 +177,10 @@ def messages(children, low, step, fractions, chances, leaves: np.ndarray, prior:
     for i, (left, right) in enumerate(children):
         x = low[m + i] + step[m + i] * np.arange(grid)
         for q in range(fractions.shape[1]):
-            reads[i, q] = (
-                interpolation(low[left], step[left], grid, fractions[i, q] * x),
-                interpolation(low[right], step[right], grid, (1 - fractions[i, q]) * x),
-            )
-            inside[m + i] += (
-                chances[i, q] * (reads[i, q][0] @ inside[left]) * (reads[i, q][1] @ inside[right])
-            )
+            one = interpolation(low[left], step[left], grid, fractions[i, q] * x)
+            other = interpolation(low[right], step[right], grid, (1 - fractions[i, q]) * x)
+            reads[i, q] = one, other
+            inside[m + i] += chances[i, q] * (one @ inside[left]) * (other @ inside[right])
     for i in reversed(range(m - 1)):
         left, right = children[i]
         for q in range(fractions.shape[1]):
@@ -315,11 +312,9 @@ def hst_start(labels: np.ndarray, weights: np.ndarray, k: int, power: int) -> se
     that the k centers are in.
     """
     levels = clusters_of(labels)
-    score = {
-        (i, c): weights[list(c)].sum() * 2.0 ** (power * (len(levels) - 1 - i))
-        for i, level in enumerate(levels)
-        for c in level
-    }
+    nodes = [(i, c) for i, level in enumerate(levels) for c in level]
+    depth = {i: 2.0 ** (power * (len(levels) - 1 - i)) for i in range(len(levels))}
+    score = {(i, c): weights[list(c)].sum() * depth[i] for i, c in nodes}
     ranked = sorted(score, key=lambda node: -score[node])
 
     def above(one, other):

@@ -158,7 +158,6 @@ def test_nothing_is_charged_for_bad_coins():
     ledger = mdp.Ledger(1)
     demand = mdp.PrivateDemand(METRIC, [(1, 1)] * 500)
     for ask in (mdp.release, mdp.k_median, mdp.k_means):
-        with pytest.raises(InputError, match="not both"):
-            extra = {} if ask is mdp.release else {"k": 2}
-            ask(METRIC, demand, epsilon=1, ledger=ledger, seed=1, rng=1, **extra)
+        extra = {} if ask is mdp.release else {"k": 2}
+        refuses("not both", ask, METRIC, demand, epsilon=1, ledger=ledger, seed=1, rng=1, **extra)
     assert ledger.left == 1

@@ -22,11 +22,8 @@ from metricdp.errors import DownloadError, GraphFileError, MissingExtraError
 from tests import cases, raising, refuses
 from tests.bench.test_p_median import POINTS, least, text
 from tests.cli_world import fails, run, works
-from tests.data import DATA
+from tests.data import DATA, needs_data
 
-needs_data = pytest.mark.skipif(
-    not (DATA / "pmed").is_dir(), reason="real data not found; set METRICDP_DATA to its folder"
-)
 needs_pooch = pytest.mark.skipif(find_spec("pooch") is None, reason="needs the extra datasets")
 CONTENT = b"3 2 1\n1 2 5\n2 3 4\n"
 

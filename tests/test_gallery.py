@@ -56,7 +56,6 @@ def test_the_script_of_engines_runs_with_the_extra_docs_alone(monkeypatch, capsy
 
 
 def test_links_to_pages_lead_somewhere():
-    targets = {
-        t for s in SCRIPTS for t in re.findall(r":doc:`/(docs/[\w-]+)`", s.read_text("utf-8"))
-    }
+    texts = [script.read_text("utf-8") for script in SCRIPTS]
+    targets = {t for text in texts for t in re.findall(r":doc:`/(docs/[\w-]+)`", text)}
     assert targets and all((FOLDER.parents[1] / f"{t}.md").is_file() for t in targets)

@@ -106,9 +106,8 @@ def desk(tmp_path_factory):
     world.write(world.edge_frame(), folder / "streets.gpkg")
     world.write(world.homes(900), folder / "homes.gpkg")
     program = folder / "metricdp"
-    program.write_text(
-        f'#!/bin/sh\nPYTHONPATH={FOLDER.parent} exec {sys.executable} -m metricdp "$@"\n'
-    )
+    call = f'PYTHONPATH={FOLDER.parent} exec {sys.executable} -m metricdp "$@"'
+    program.write_text(f"#!/bin/sh\n{call}\n")
     program.chmod(0o755)
     base = {"NETWORK": folder / "streets.gpkg", "PROGRAM": program}
     private = {"DEMAND_POINTS": folder / "homes.gpkg", "MAX_SNAP": "500m"}

@@ -1,5 +1,6 @@
 """Rounds of several holders: what is asked, answered, added up, refused and paid."""
 
+import copy
 import json
 import shutil
 import signal
@@ -307,9 +308,8 @@ def test_what_comes_later_goes_on_from_what_was_answered():
     other = past[0]._replace(values=past[0].values + 1)
     assert holders[0].answer(coordinator.invite())
     coordinator._asked = coordinator._asked.again(coordinator._asked.present)
-    with pytest.raises(mdp.InputError, match="not continue"):
-        wrong = {**coordinator._asked.agreement, "seed": 1}
-        holders[0].answer(rewritten(coordinator, agreement=wrong))
+    wrong = {**coordinator._asked.agreement, "seed": 1}
+    refuses("not continue", lambda: holders[0].answer(rewritten(coordinator, agreement=wrong)))
     holders[1].answer(coordinator.invite())
     coordinator._asked = coordinator._asked.again(coordinator._asked.present)
     refuses("not continue", lambda: holders[1].answer(rewritten(coordinator, past=(other,))))
@@ -447,10 +447,8 @@ def test_holders_are_what_can_be_added_up():
     for wrong in (capped, "homes"):
         refuses("", mdp.federated.Holder, wrong)
     refuses("", mdp.federated.run, METRIC, [], epsilon=1, delta=DELTA)
-    with pytest.raises(TypeError, match="cannot be copied"):
-        import copy
-
-        copy.copy(mdp.federated.Holder(demands()[0]))
+    holder = mdp.federated.Holder(demands()[0])
+    refuses("cannot be copied", copy.copy, holder, error=TypeError)
 
 
 # On disk

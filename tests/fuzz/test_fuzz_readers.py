@@ -56,14 +56,11 @@ NODES = {
     "n.parquet": parquet({"osmid": [1, 2, 3], "x": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 2.0]}),
 }
 OPTIONS: list[dict[str, Any]] = [{}] * 30
-OPTIONS += [
-    {"format": format} for format in ("pmed", "dimacs", "metis", "graphml", "edgelist", "tntp")
-]
+FORMATS = ("pmed", "dimacs", "metis", "graphml", "edgelist", "tntp")
+OPTIONS += [{"format": name} for name in FORMATS]
 OPTIONS += [{"weight": weight} for weight in ("unit", "length", "cost", "x", "")]
-OPTIONS += [
-    {"source": u, "target": v}
-    for u, v in (("source", "target"), ("1", "3"), ("length", "length"), ("u", None))
-]
+COLUMNS = (("source", "target"), ("1", "3"), ("length", "length"), ("u", None))
+OPTIONS += [{"source": u, "target": v} for u, v in COLUMNS]
 
 
 def written(name: str, content: bytes, folder: str) -> Path:

@@ -63,9 +63,8 @@ def test_against_the_sum_over_all_counts_and_shares(shape, seed, counted_above):
     evidence, expected, mean = naive.enumerate_counts(
         children, fractions, chances, likelihoods, dict(zip(values[-1], prior))
     )
-    inside, _, posterior, scale, means = run(
-        children, low, step, fractions, chances, leaves, prior, above
-    )
+    tree = (children, low, step, fractions, chances, leaves, prior, above)
+    inside, _, posterior, scale, means = run(*tree)
     assert np.exp(scale) * (inside[-1] @ prior) == pytest.approx(evidence, rel=1e-9)
     np.testing.assert_allclose(posterior, expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(means, mean, rtol=1e-9)
@@ -81,10 +80,8 @@ def test_against_matrices_on_any_grids(seed):
     low, step = rng.random(2 * m - 1) * 3, 0.2 + rng.random(2 * m - 1)
     low[:m], step[m:] = 0.0, step[m:] + 0.3
     leaves, prior = rng.random((m, grid)), rng.random(grid)
-    inside, outside, posterior, _, means = run(
-        children, low, step, fractions, chances, leaves, prior
-    )
-    expected = naive.messages(children, low, step, fractions, chances, leaves, prior)
+    tree = (children, low, step, fractions, chances, leaves, prior)
+    (inside, outside, posterior, _, means), expected = run(*tree), naive.messages(*tree)
     found = inside / inside.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found, expected[0], rtol=1e-8, atol=1e-13)
     found = outside / outside.sum(axis=1, keepdims=True)
@@ -100,9 +97,8 @@ def test_what_contradicts_itself_falls_back_to_the_prior():
     fractions, chances = np.array([[0.0, 1.0]]), np.array([[0.3, 0.7]])
     low, step = np.array([50.0, 50.0, 0.0]), np.ones(3)  # no share of 0..9 reaches 50
     leaves, prior = np.ones((2, grid)), np.full(grid, 0.1)
-    inside, outside, posterior, _, means = run(
-        children, low, step, fractions, chances, leaves, prior
-    )
+    tree = (children, low, step, fractions, chances, leaves, prior)
+    inside, outside, posterior, _, means = run(*tree)
     assert np.isfinite(inside).all() and np.isfinite(outside).all()
     np.testing.assert_allclose(means, [54.5, 54.5])  # as counted
     np.testing.assert_array_equal(posterior, chances)

@@ -32,9 +32,8 @@ class Centers:
 
     def move(self, slot, vertex):
         self.dirty[:] = False
-        risen, entered = two_nearest.move_center(
-            self.graph, self.demand, self.heap, self.state, slot, vertex
-        )
+        held = (self.graph, self.demand, self.heap, self.state)
+        risen, entered = two_nearest.move_center(*held, slot, vertex)
         self.cost += risen
         return entered
 
@@ -82,10 +81,8 @@ class Centers:
 
     def changes(self, candidates, cheap=1):
         slots, changes = np.empty(len(candidates), np.int64), np.empty(len(candidates))
-        space = self.space()
-        two_nearest.swap_changes(
-            self.graph, self.demand, self.with_cheap(cheap), space, candidates, slots, changes
-        )
+        space, held = self.space(), (self.graph, self.demand, self.with_cheap(cheap))
+        two_nearest.swap_changes(*held, space, candidates, slots, changes)
         # left as found
         assert (space.distance == FAR).all() and not space.change.any() and not space.seen.any()
         return slots, changes

@@ -85,9 +85,8 @@ def test_local_hashing_agrees_with_hashing_every_value():
 )
 def test_the_randomizer_of_least_variance_is_chosen(epsilon, domain):
     found = oracles.best_frequency_randomizer(Fraction(epsilon), domain)
-    others = [KRR(Fraction(epsilon), domain)] + [
-        LocalHashing(Fraction(epsilon), domain, b) for b in (1, 2, 3, 6)
-    ]
+    hashes = [LocalHashing(Fraction(epsilon), domain, b) for b in (1, 2, 3, 6)]
+    others = [KRR(Fraction(epsilon), domain), *hashes]
     assert found.n_bytes <= 12
     if domain < 10**6:
         expected = min(oracles.oracle_of(other).variance for other in others) * (1 + 1e-12)

@@ -124,9 +124,8 @@ def test_vector_reports_for_any_nonce_and_rounding(vectors):
             assert sum(weights) == 1 and min(weights) > 0
             top = Fraction(randomizer.favored, 2 * (2 * randomizer.favored + 4 * 4))
             assert [weights[:6].count(top), weights[6:].count(top)] == [2, 2]
-            assert all(
-                p <= low * other[output] for other in distributions for output, p in mine.items()
-            )
+            pairs = ((p, other[output]) for other in distributions for output, p in mine.items())
+            assert all(p <= low * q for p, q in pairs)
 
 
 @pytest.mark.parametrize("item", [6, -1, "0", None, True, [], np.nan, {}, (1, 2)])
@@ -157,9 +156,8 @@ def test_parameters_survive_json_and_hostile_ones_are_refused():
     assert PublicParameters.of(text).to_json() == text
     plain = PublicParameters.of(text).to_dict()
     report = plain["roles"][0]["reports"][0]
-    items = [
-        plain["items"] | more for more in ({"labels": [0] * 6}, {"children": [[0, 9], [3, 2]]})
-    ]
+    more = ({"labels": [0] * 6}, {"children": [[0, 9], [3, 2]]})
+    items = [plain["items"] | one for one in more]
     reports = [[report | {"epsilon": "30"}], [report | {"view": 1}], [report, report]]
     worse = each(version=[2], format=["x"], trust=["me"], users=[0], message_bytes=[99])
     worse += each(epsilon=["1/4", "nan", 0.3], items=[{}, *items])

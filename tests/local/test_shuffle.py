@@ -17,7 +17,7 @@ from metricdp.local.shuffle import (
     shuffled_delta,
     shuffled_epsilon,
 )
-from tests import cases, each
+from tests import cases, each, refuses
 from tests import naive_local as naive
 from tests.naive_local import distributions
 
@@ -115,6 +115,5 @@ def test_receipts_state_what_the_messages_that_came_are_worth():
     *each(tree=["net"], seed=[-1], radius=[1.0]),
 )
 def test_wrong_arguments_meet_a_rule(wrong):
-    with pytest.raises(mdp.InputError):
-        metric = mdp.EuclideanMetric(np.arange(50.0)[:, None])
-        mdp.local.public_parameters(metric, **{"epsilon": 1, **wrong})
+    metric = mdp.EuclideanMetric(np.arange(50.0)[:, None])
+    refuses("", mdp.local.public_parameters, metric, **{"epsilon": 1, **wrong})

@@ -31,9 +31,8 @@ def one_way_town(n=40, seed=0, longest=9):
 def costs_of(graph, direction):
     """(n, n): row of each center, column of each vertex it serves."""
     ids = list(graph)
-    way = np.array(
-        [[nx.shortest_path_length(graph, u, v, weight="time") for v in ids] for u in ids], float
-    )
+    time = nx.shortest_path_length
+    way = np.array([[time(graph, u, v, weight="time") for v in ids] for u in ids], float)
     return {"to-center": way.T, "from-center": way, "round-trip": way + way.T}[direction]
 
 

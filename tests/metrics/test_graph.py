@@ -205,10 +205,8 @@ def test_a_degree_of_longitude_is_shorter_in_the_north():
     graph = build_graph([0, 1, 2], [1, 2, 3], None, coordinate_system="lonlat", **system)
     metric = GraphMetric(graph)
     plane = GraphMetric(build_graph([0, 1, 2], [1, 2, 3], None, coordinate_system="xy", **system))
-    point = [
-        [10.48, 60.29]
-        # 0.21 degrees south of c and 0.48 east, which is half as far there; 0.42 west of b and 0.29
-        # north
-    ]
+    # 0.21 degrees south of c and 0.48 east, which is half as far there; 0.42 west of b and 0.29
+    # north
+    point = [[10.48, 60.29]]
     assert metric.snap(point).tolist() == [2]
     assert plane.snap(point).tolist() == [1]

@@ -77,9 +77,8 @@ def test_integer_points_are_exact_on_the_grid(kind, points):
             if kind is ManhattanMetric:
                 assert q == sum(steps)
             else:
-                assert (q - 1) ** 2 < sum(s * s for s in steps) <= q * q or q == sum(
-                    steps
-                ) == 0  # ceil of the root, exactly
+                square = sum(s * s for s in steps)  # ceil of the root, exactly
+                assert (q - 1) ** 2 < square <= q * q or q == sum(steps) == 0
 
 
 def test_squares_near_the_largest_are_rooted_exactly():

@@ -121,10 +121,8 @@ def test_the_clock_is_within_its_proven_error(bits, gumbel):
     low, high = _clock(bits, 64, gumbel)
     assert low < high
     for end in (low, high):
-        if (
-            abs(end) < 10**29
-            # an open end of the first or last interval is not compared: the error bound exceeds 1
-        ):
+        # an open end of the first or last interval is not compared: the error bound exceeds 1
+        if abs(end) < 10**29:
             assert abs(t - float(end)) <= error
         else:
             assert error >= 1

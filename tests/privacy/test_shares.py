@@ -204,9 +204,8 @@ def test_the_sum_through_the_gate_has_the_distribution_that_is_claimed(holders, 
     nothing = np.zeros(query.n_values, np.uint64)
     demand = PrivateDemand(universe, [])
     who, slices = {"holders": holders, "honest": honest}, [Ledger(1, DELTA) for _ in range(holders)]
-    sent = [
-        contribute(demand, query, cost, one.charge(cost), mask=nothing, **who) for one in slices
-    ]
+    charged = ((cost, one.charge(cost)) for one in slices)
+    sent = [contribute(demand, query, *paid, mask=nothing, **who) for paid in charged]
     sent = [one.view(np.int64) for one in sent]
     noise = GaussianShares.of(query, "add-remove", 1, cost, holders, honest)
     units = 2**noise.bits

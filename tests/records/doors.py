@@ -288,9 +288,8 @@ def shapefile(folder: Path, cells: Any, page: str | None = "UTF-8", mark: int = 
     path = folder / "rows.shp"
     head = (9994).to_bytes(4, "big") + bytes(20), (1000).to_bytes(4, "little"), bytes(68)
     size = [(50 + words * n).to_bytes(4, "big") for words in (6, 4)]
-    shapes = b"".join(
-        (i + 1).to_bytes(4, "big") + (2).to_bytes(4, "big") + bytes(4) for i in range(n)
-    )
+    ends = ((i + 1).to_bytes(4, "big") for i in range(n))
+    shapes = b"".join(end + (2).to_bytes(4, "big") + bytes(4) for end in ends)
     index = b"".join((50 + 6 * i).to_bytes(4, "big") + (2).to_bytes(4, "big") for i in range(n))
     path.write_bytes(head[0] + size[0] + head[1] + head[2] + shapes)
     path.with_suffix(".shx").write_bytes(head[0] + size[1] + head[1] + head[2] + index)

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from metricdp.errors import DirectedGraphError, DisconnectedGraphError, GraphFileError, InputError
+from metricdp.errors import DirectedGraphError, DisconnectedGraphError, GraphFileError
 from metricdp.universe import graph_from, read_graph_file, read_nodes, read_pmed_p
 from tests import cases, refuses
 from tests.universe.test_tables import write
@@ -338,10 +338,8 @@ def test_graphml_ids_lengths_and_choices(tmp_path):
     assert edges(read_graph_file(path)) == {(5, 7): 12.5, (7, 9): 1}
     assert edges(read_graph_file(path, weight="hops")) == {(5, 7): 2, (7, 9): 2}
     assert edges(read_graph_file(path, weight="unit")) == {(5, 7): 1, (7, 9): 1}
-    with pytest.raises(
-        InputError, match="'km' is missing on 2 of 2 edges; attributes that exist: 'hops', 'length'"
-    ):
-        read_graph_file(path, weight="km")
+    words = "'km' is missing on 2 of 2 edges; attributes that exist: 'hops', 'length'"
+    refuses(words, read_graph_file, path, weight="km")
     graph.edges[5, 7]["length"] = "long"
     nx.write_graphml(graph, path)
     refuses("'length' must hold numbers, not str 'long'", read_graph_file, path)

@@ -9,11 +9,9 @@ import pytest
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError
 from metricdp.universe import read_graph_file, read_pmed_p
 from tests import cases, refuses
-from tests.data import DATA
+from tests.data import DATA, needs_data
 
-pytestmark = pytest.mark.skipif(
-    not DATA.is_dir(), reason="real data not found; set METRICDP_DATA to its folder"
-)
+pytestmark = needs_data
 LCC, BOTH = {"largest_component": True}, {"symmetrize": True}
 
 

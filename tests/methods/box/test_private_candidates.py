@@ -98,9 +98,8 @@ def test_few_records_many_centers_and_users(relation, delta):
     for demand in (PrivateDemand(box, []), PrivateDemand(box, np.zeros((3, 3)), **users)):
         for k in (1, 100):
             ledger = mdp.Ledger(1, 1e-6, neighboring=relation)
-            result = mdp.k_means(
-                box, demand, k, epsilon=1, delta=delta, ledger=ledger, method=MaxCoverage(picks=2)
-            )
+            asked = {"epsilon": 1, "delta": delta, "ledger": ledger, "method": MaxCoverage(picks=2)}
+            result = mdp.k_means(box, demand, k, **asked)
             assert result.centers.shape == (k, 3)
             assert (np.abs(result.centers) <= 1).all()
             assert ledger.left == 0

@@ -267,10 +267,8 @@ def test_sequences_of_selections_have_the_distribution_of_the_algorithm():
     universe = mdp.GroundSet("abc")
     sets, records = ["ab", "bc", "c"], "aabbbc"
     demand = mdp.PrivateDemand(universe, list(records))
-    query = CoverQuery(
-        LabelParts.of(universe),
-        [(listed_sets(sets, universe), 2), (listed_sets(sets, universe), 1)],
-    )
+    listed = [(listed_sets(sets, universe), picks) for picks in (2, 1)]
+    query = CoverQuery(LabelParts.of(universe), listed)
     ledger = mdp.Ledger(500, neighboring="add-remove")
     seen: dict[tuple[int, ...], int] = {}
     for _ in range(4000):

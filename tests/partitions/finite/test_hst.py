@@ -148,9 +148,8 @@ def test_larger_universes_against_the_matrix(seed):
     graph = graph_metric(*naive.random_graph(700, seed, extra=0.4))
     edges = [(u, v, int(10 ** rng.uniform(0, 6))) for u, v, _ in naive.random_graph(600, seed)[1]]
     skewed = graph_metric(600, edges)
-    vectors = [
-        kind(rng.integers(0, 50, (600, d)).astype(float)) for kind in KINDS for d in (1, 2, 5, 70)
-    ]
+    shapes = [(kind, d) for kind in KINDS for d in (1, 2, 5, 70)]
+    vectors = [kind(rng.integers(0, 50, (600, d)).astype(float)) for kind, d in shapes]
     for metric in (graph, skewed, *vectors):
         assert metric.unit == 1
         matrix = mdp.PrecomputedMetric(whole(metric))

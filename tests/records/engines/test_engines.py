@@ -63,9 +63,8 @@ class Level:
 
 
 FINEST, GRID, QUARTERS = HistogramQuery(Finest()), HistogramQuery(Grid(BOX, 1000)), Grid(BOX, 4)
-LEVELS = LevelsQuery(
-    [HistogramQuery(Level(ShiftedQuadtree(BOX, 12, seed=7), h)) for h in range(13)]
-)
+TREE = ShiftedQuadtree(BOX, 12, seed=7)
+LEVELS = LevelsQuery([HistogramQuery(Level(TREE, h)) for h in range(13)])
 SUMS = SumsQuery(GRID, 10)
 
 
