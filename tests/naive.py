@@ -108,9 +108,7 @@ def removal_losses(distances: np.ndarray, weights, centers, power: int = 1) -> n
     return np.array([cost(distances, weights, few, power) - before for few in fewer])
 
 
-def best_centers(
-    distances: np.ndarray, weights, k: int, power: int = 1, candidates=None
-) -> tuple[tuple[int, ...], float]:
+def best_centers(distances, weights, k, power=1, candidates=None) -> tuple[tuple[int, ...], float]:
     """The cheapest of all choices of k centers, and its cost."""
     allowed = range(len(distances)) if candidates is None else candidates
     choices = itertools.combinations(allowed, k)
@@ -192,9 +190,7 @@ def messages(children, low, step, fractions, chances, leaves: np.ndarray, prior:
     return scaled[0], scaled[1], scaled[2]
 
 
-def enumerate_counts(
-    children, fractions, chances, likelihoods, prior
-) -> tuple[float, np.ndarray, np.ndarray]:
+def enumerate_counts(children, fractions, chances, likelihoods, prior):
     """The model summed over every total and every combination of shares.
 
     Parameters
@@ -247,9 +243,7 @@ def permute_and_flip_distribution(scores, eta: float) -> np.ndarray:
 
 
 # 2-HSTs
-def hst_clusters(
-    distances: np.ndarray, permutation, beta: float
-) -> list[tuple[int, list[list[int]]]]:
+def hst_clusters(distances, permutation, beta) -> list[tuple[int, list[list[int]]]]:
     """(radius, clusters) of every level from the definition, distances integers; radii rounded
     down, the last is 0.
     """

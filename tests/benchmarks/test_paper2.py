@@ -59,13 +59,7 @@ def test_demand_is_distinct_and_imbalanced_demand_of_two_classes():
 # arithmetic
 
 
-def draws(
-    costs: dict[str, list[float]],
-    *,
-    setting: str = "graph-r1/imbalanced",
-    k: int = 5,
-    **more: list[float],
-) -> list[dict]:
+def draws(costs, *, setting="graph-r1/imbalanced", k=5, **more):
     """Draws of one cell: initial costs (all measures alike) of each repetition, references 1, 2,
     …
     """

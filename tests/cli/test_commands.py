@@ -11,7 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -169,7 +168,7 @@ def test_non_private_uses_the_exact_demand_and_says_so(world, capsys):
 
 
 def test_non_private_weights_are_counts(world, monkeypatch, capsys):
-    seen: dict[str, Any] = {}
+    seen = {}
     solve = mdp.k_median
 
     def spy(metric, **options):

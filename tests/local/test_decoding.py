@@ -313,8 +313,8 @@ GRID = grid_metric(30, 30)
 def near(spots, n, seed=0):
     """Positions on the grid around some spots."""
     rng = np.random.default_rng(seed)
-    near = np.array(spots)[rng.integers(0, len(spots), n)] + rng.normal(0, 1.5, (n, 2))
-    at = near.round().astype(int).clip(0, 29)
+    around = np.array(spots)[rng.integers(0, len(spots), n)] + rng.normal(0, 1.5, (n, 2))
+    at = around.round().astype(int).clip(0, 29)
     return [tuple(x) for x in at.tolist()]
 
 

@@ -2,15 +2,12 @@
 
 import shutil
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None
 )
-Show = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
