@@ -244,8 +244,8 @@ def test_what_is_paid_in_four_dimensions(delta, m, neighboring, monkeypatch):
     # the sums of the two rounds; those of the mean and the last step have all coordinates
     along = int(m * twice * 4096 * design.n_axes**0.5)
     sums, counts = m * twice * 4096 * 2, m if neighboring == "add-remove" else m - 1
-    found = {mechanism.sensitivity for mechanism in receipt.mechanisms}
-    assert found - {design.n_axes * sums} == {counts, m * twice, sums, along}
+    moved = {mechanism.sensitivity for mechanism in receipt.mechanisms}
+    assert moved - {design.n_axes * sums} == {counts, m * twice, sums, along}
     if delta:
         paid = sum(mechanism.rho or 0 for mechanism in receipt.mechanisms)
         assert paid == mdp.Ledger(1, DELTA).charge(Cost.zcdp("1/2", DELTA)).rho

@@ -73,8 +73,8 @@ def test_long_lengths_lose_nothing(scale):
     price_sums = PriceSums(instance, limit, rng)
     true = (costs <= limit * (1 + 1e-9)).sum(axis=1)
     sums = np.empty(n)
-    sums = price_sums.exact_sums(np.arange(len(price_sums.groups)), np.ones(n))
-    for group, found in zip(price_sums.groups, sums):
+    exact = price_sums.exact_sums(np.arange(len(price_sums.groups)), np.ones(n))
+    for group, found in zip(price_sums.groups, exact):
         sums[group] = found
     assert (sums >= true).all() and (sums <= (costs <= limit * (1 + 1e-5)).sum(axis=1)).all()
 
