@@ -333,7 +333,7 @@ def test_cells_of_a_tree_are_differences_that_do_not_wrap():
         def groups(self, of):
             return np.arange(8, dtype=np.uint64), np.array([CAP] * 7 + [5])
 
-        mapped = subsampled = raising(NotImplementedError)
+        sums = mapped = subsampled = raising(NotImplementedError)
 
     class Keys:
         start, stop = 0, 3

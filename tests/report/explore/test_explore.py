@@ -374,7 +374,7 @@ def test_browser_shows_layouts_and_boxes(visit):
     page = visit(levels, 500, 400)
     assert page.locator("#scale").is_hidden()
     page, errors = page.context.new_page(), []
-    page.on("pageerror", errors.append)
+    page.on("pageerror", lambda error: errors.append(error))
     # as a notebook shows it, in a frame that may do nothing but run
     page.set_content(levels._repr_html_())
     framed = page.frame_locator("iframe")
