@@ -1,8 +1,8 @@
 """Do intervals of the mean distance hold the true mean? `metricdp.evaluate` on three road networks,
 many draws of the noise each: coverage and widths of the mean itself, and of the mean of distances
-up to the clip, which was called "mean" before.
+up to the clip.
 
-    python benchmarks/mean_intervals.py --runs 400 --data ../shared/data/roads
+    python -m benchmarks mean_intervals --runs 400 --data ../shared/data/roads
 """
 
 from __future__ import annotations
