@@ -18,6 +18,7 @@ from metricdp.errors import MetricDPError
 from metricdp.interruption import held
 from metricdp.methods.question import Question
 from metricdp.methods.remarks import too_few
+from metricdp.methods.summary import check_stability
 from metricdp.metrics.base import Metric
 from metricdp.metrics.units import positive_in_units_of, unit_shown
 from metricdp.partitions.finite.ward import hierarchy
@@ -55,6 +56,8 @@ def run(args: Namespace) -> None:
         positive_in_units_of(metric, args.bandwidth, "bandwidth")
     if args.bands is not None:
         checked_ends(args.bands, metric)
+    if args.stability and (args.from_release or args.epsilon is not None):
+        check_stability(metric)
     if args.from_release is not None:
         result = _saved(args, metrics)
     elif args.demand is None or args.non_private:

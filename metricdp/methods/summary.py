@@ -174,6 +174,15 @@ def summarized(
     return Summary(list(centers), mean, loads, found.total, stability, unit)
 
 
+def check_stability(metric: Metric) -> None:
+    """Refuse the stability of noisy weights on a table of costs, before any charge."""
+    if metric.sites is not metric.ids:
+        raise InputError(
+            "stability=True needs centers that are points of the universe: how far one site of a "
+            "table of costs is from another is not known"
+        )
+
+
 def stability_of(
     counts: Credible,
     metric: Metric,
@@ -182,11 +191,7 @@ def stability_of(
     search: AnotherSearch | None = None,
 ) -> Stability:
     """The `Stability` of centers, by a search, default k-median, for each posterior draw."""
-    if metric.sites is not metric.ids:
-        raise InputError(
-            "stability=True needs centers that are points of the universe: how far one site of a "
-            "table of costs is from another is not known"
-        )
+    check_stability(metric)
     distance = np.asarray(metric.nearest_to(positions)[1], np.float64)
     limit = (
         0.5 * counts.mean(distance).estimate

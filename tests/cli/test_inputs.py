@@ -161,6 +161,8 @@ def test_a_private_answer_on_a_table_is_reported_with_its_estimates(here, capsys
     assert reported["estimates"]["mean"]["low"] > 0
     told_of = {row.split(",")[0] for row in Path("weights.csv").read_text().splitlines()[1:]}
     assert told_of and told_of <= {f"c{i}" for i in range(40)}
+    for option in (["--stability"], ["--output", "plan.html"]):
+        fails(capsys, "table of costs", *asked.split(), "--ledger", "l.journal", *option)
 
 
 @pytest.fixture
