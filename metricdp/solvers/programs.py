@@ -4,6 +4,7 @@ p-median with a variable for each client's different costs (Elloumi, 2010).
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from threading import Thread
@@ -26,8 +27,9 @@ _EXCHANGES = (60_000, 200_000_000)
 """Most steps and updates of the exchanges before an integer program for a cover, .1 s: these find
 it within .01 s, if there is one, where the program takes seconds (700 points, k = 12 and 30).
 """
-_TICK, _LATE = 0.05, 0.5
-"""Seconds between looks at the time while HiGHS runs; what it gets beyond a limit, to end itself.
+_TICK, _LATE, _LEAVING = 0.05, 0.5, 5.0
+"""Seconds between looks at the time while HiGHS runs; what it gets beyond a limit, to end itself;
+for how long Python's end waits for one left behind: if it ends meanwhile, the process aborts.
 """
 TRUST = 1e-7
 """Relative slack of HiGHS's bounds: its arithmetic is floating-point."""
@@ -135,11 +137,16 @@ def _awaited(deadline: Deadline, call: Callable[..., Any], *args: Any, **options
         except BaseException as error:
             answer.set_exception(error)
 
-    Thread(target=run, daemon=True).start()
-    while not wait([answer], _TICK).done:
-        if deadline.left < -_LATE:
-            return None
-    return answer.result()
+    worker = Thread(target=run, daemon=True)
+    worker.start()
+    try:
+        while not wait([answer], _TICK).done:
+            if deadline.left < -_LATE:
+                return None
+        return answer.result()
+    finally:
+        if not answer.done():
+            atexit.register(worker.join, _LEAVING)
 
 
 def seconds_of_rounds(first: float, deadline: Deadline) -> Iterator[float]:

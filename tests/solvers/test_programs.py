@@ -1,5 +1,6 @@
 """Integer programs with a price for every open row, against all choices."""
 
+import time
 from itertools import combinations
 
 import numpy as np
@@ -8,8 +9,9 @@ from hypothesis import example
 from hypothesis import strategies as st
 
 from metricdp.kernels.dual_ascent import Entries
+from metricdp.solvers import programs
 from metricdp.solvers.programs import CheapestRows, answered
-from metricdp.solvers.stopping import NEVER
+from metricdp.solvers.stopping import NEVER, Deadline
 from tests import tries
 
 
@@ -39,3 +41,12 @@ def test_rows_with_a_price_against_all_choices(seed, unit):
     assert bound == pytest.approx(best, rel=1e-6) and bound <= best * (1 + 1e-12)
     served = np.minimum(costs[rows].min(axis=0), beyond)
     assert served.sum() + price * len(rows) == pytest.approx(best, rel=1e-12)
+
+
+def test_python_ends_after_a_program_that_was_left_behind(monkeypatch):
+    """HiGHS that ends while Python does aborts the process: status 134 for 0."""
+    left = []
+    monkeypatch.setattr("atexit.register", lambda wait, *most: left.append(wait))
+    assert programs._awaited(Deadline(1e-9), time.sleep, 1.0) is None and len(left) == 1
+    left[0]()
+    assert programs._awaited(NEVER, time.sleep, 0.0) is None and len(left) == 1
