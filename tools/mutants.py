@@ -131,6 +131,9 @@ SETS = {
         "tests/running/test_contributions.py",
         "tests/records/test_ingestion.py",
         "tests/records/test_trouble.py",
+        "tests/records/test_geographic.py",
+        "tests/records/engines/test_opening.py",
+        "tests/accounting/test_binding.py",
         "metricdp/privacy/demand.py",
     ),
     "privacy/evaluation.py": (
@@ -316,7 +319,11 @@ SETS = {
     "records/engines/sources.py": (
         "tests/records/engines/test_sources.py",
         "tests/records/engines/test_bounding.py",
+        "tests/records/engines/test_engines.py",
         "tests/records/test_exact.py",
+        "tests/privacy/test_queries.py",
+        "tests/privacy/test_caps.py",
+        "tests/privacy/test_gate_wiring.py",
     ),
     "records/engines/bounding.py": (
         "tests/records/engines/test_bounding.py",
@@ -331,8 +338,11 @@ SETS = {
         "tests/records/test_cells.py",
         "tests/records/test_ingestion.py",
         "tests/records/test_geographic.py",
+        "tests/records/test_doors.py",
         "tests/records/engines/test_folders.py",
         "tests/universe/test_geographic.py",
+        "tests/privacy/test_demand.py",
+        "tests/methods/box/test_default.py",
         "metricdp/records/ingestion",
     ),
     "records/paths.py": ("tests/records/test_paths.py", "metricdp/records/paths.py"),

@@ -384,7 +384,7 @@ def check_effect(args: argparse.Namespace, command: str) -> None:
     ]
     for name, path in paths:
         if name in only_page and path and (name, path) not in pages:
-            raise UsageError(f"--{name} {path}: is a page, and must end in .html or .htm")
+            raise UsageError(f"--{name} {path}: the name of a page must end in .html or .htm")
     texts = [name for name in ("title", "attribution") if getattr(args, name, None) is not None]
     if texts and not pages and not getattr(args, "dry_run", False):
         raise UsageError(f"--{texts[0]} is of a page, and none is written")

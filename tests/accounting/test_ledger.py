@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.accounting import BudgetSlice, Cost, ZCDPAccountant
 from metricdp.accounting.binding import Protection
+from metricdp.accounting.cost import zcdp_epsilon
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.privacy import Ledger, exact
 from tests import cases, refuses, tries
@@ -276,6 +277,29 @@ def test_no_question_is_answered_after_the_last_day(monkeypatch):
     assert ledger.answer_once("how many?", "1/4", "bound", ask) == "three"  # told already
     refuses("expired", fresh.answer_once, "how many?", "1/4", "bound", ask)
     assert not fresh.entries
+
+
+def test_a_ledger_does_not_begin_after_its_last_day_but_is_read(tmp_path):
+    for journal in (None, tmp_path / "new.ledger"):
+        refuses("expires is in the past", Ledger, 1, expires="2020-01-01", journal=journal)
+    assert not list(tmp_path.iterdir())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("metricdp.accounting.ledger.today", lambda: "2020-01-01")
+        Ledger(1, expires="2020-01-01", journal=tmp_path / "old.ledger").charge("1/4")
+    again = Ledger(1, expires="2020-01-01", journal=tmp_path / "old.ledger")
+    assert again.spent == Fraction(1, 4)
+    refuses("expired", again.charge, "1/4")
+
+
+def test_a_zcdp_accountant_tells_what_its_rho_is_worth():
+    delta = Fraction(1, 10**6)
+    accountant = Ledger(1, delta).charge(Cost.zcdp(1, delta))
+    assert accountant.spent == accountant.spent_delta == 0
+    half = Cost(Fraction(0), rho=accountant.rho / 2)
+    accountant.draw(half)
+    assert accountant.spent == zcdp_epsilon(half.rho, delta) < 1
+    accountant.draw(half)
+    assert accountant.spent == 1 and accountant.spent_delta == delta
 
 
 RECORDS = Protection("record", 1)

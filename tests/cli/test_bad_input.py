@@ -163,7 +163,7 @@ VARIED = {
         "output the graph": ("--output roads.csv", "--output and GRAPH are the same file"),
         "output the demand": ("--output ./homes.csv", "same file"),
         "coreset and output alike": ("--coreset out.json", "same file"),
-        "map that is no page": ("--map map.json", "--map map.json: is a page, and must end in"),
+        "map that is no page": ("--map map.json", "--map map.json: the name of a page must end in"),
         "coreset of an unknown kind": ("--coreset core.xlsx", "must be one of"),
         "coreset without places": ("--coreset core.geojson", "needs points with coordinates"),
         "coreset of uniform": ("--method uniform", "releases no weights"),
