@@ -26,7 +26,6 @@ MOST_PROCESSES = 6
 EXTENDED = (
     "benchmarks/",
     "metricdp/sklearn.py",
-    "metricdp/sklearn.py",
     "tests/audit/test_audit.py",
     "tests/benchmarks/",
     "tests/fuzz/",
@@ -54,14 +53,12 @@ EXTENDED = (
     "tests/report/map/",
     "tests/report/days/",
     "tests/solvers/estimate/test_intervals.py",
-    "tests/solvers/estimate/test_intervals.py",
     "tests/solvers/estimate/test_joint_posterior.py",
     "tests/solvers/test_kmedian.py::test_among_the_centers_of_several_searches",
     "tests/solvers/test_kmedian.py::test_nearly_as_good_without_a_block_of_all_distances",
     "tests/solvers/test_kmedian.py::test_opened_facilities_of_large_universes",
     "tests/solvers/objectives/test_beyond_a_block.py",
     "tests/solvers/objectives/test_capacity_search.py::test_sharing_clients",
-    "tests/solvers/objectives/test_beyond_a_block.py",
     "tests/solvers/objectives/test_capacitated.py",
     "tests/test_from_clone_to_map.py",
     "tests/test_gallery.py",
@@ -77,7 +74,7 @@ ABSENT = "metricdp/absent"
 """Where pytest's cache keeps what the first tier skipped for lack of a library."""
 KERNELS = "tests/kernels/"
 _SKIPPED: set[str] = set()
-collect_ignore = [] if find_spec("sklearn") else ["metricdp/sklearn.py", "metricdp/sklearn.py"]
+collect_ignore = [] if find_spec("sklearn") else ["metricdp/sklearn.py"]
 """Modules that are nothing without their library."""
 
 
