@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NoReturn, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.accounting.binding import Capped, Protection, UserCaps
@@ -143,7 +142,6 @@ class PrivateDemand(Unique):
         """
         place = space_of(universe).placing(crs=crs, max_snap=max_snap, box=box)
         bound = _bound(user, max_contributions, weighting, caps, place.limited)
-        place(np.empty((0, place.dimension)))  # errors about public arguments keep their messages
         rule = (
             f"every record must be {place.rule}, points of shape (n, {place.dimension}); {SECRET}"
         )

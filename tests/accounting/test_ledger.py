@@ -280,9 +280,10 @@ def test_no_question_is_answered_after_the_last_day(monkeypatch):
 
 
 def test_a_ledger_does_not_begin_after_its_last_day_but_is_read(tmp_path):
-    for journal in (None, tmp_path / "new.ledger"):
+    (tmp_path / "empty.ledger").touch()
+    for journal in (None, tmp_path / "new.ledger", tmp_path / "empty.ledger"):
         refuses("expires is in the past", Ledger, 1, expires="2020-01-01", journal=journal)
-    assert not list(tmp_path.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.ledger"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("metricdp.accounting.ledger.today", lambda: "2020-01-01")
         Ledger(1, expires="2020-01-01", journal=tmp_path / "old.ledger").charge("1/4")
