@@ -436,7 +436,7 @@ class Solution:
             return found
         instance = self._instance
         if within is None:
-            limit = 0.5 * (self.mean or 0.0) if self.served else 0.0
+            limit = 0.5 * (_finite(self.mean) or 0.0)
         else:
             length = in_units_of(instance.metric, within, "within")
             limit = positive(length, "within", or_zero=True)

@@ -41,7 +41,10 @@ def crs_of(universe: Any) -> str | None:
 def check_sited(universe: Any) -> None:
     """Refuse a page of a table of costs, which knows no distances between its sites and clients."""
     if getattr(universe, "sites", None) is not getattr(universe, "ids", None):
-        raise InputError("a page needs a universe whose points are the sites, not a table of costs")
+        raise InputError(
+            f"a page draws sites among the points, not a table of costs: the sites of "
+            f"{universe.name} have no places"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from metricdp.report.canvas.network import DrawnUniverse
 from metricdp.report.canvas.stage import notes_html, page_html
 from metricdp.report.colors import PALETTE
 from metricdp.report.evidence.statement import price_html
+from metricdp.report.layers import check_sited
 
 _LAYERS = {"network": "Network", "trails": "Moves since the day before", "before": "Old places"}
 _NOTES = (
@@ -82,11 +83,7 @@ def days_page(
             "no day's centers were asked for: stream.k_median(k), or `metricdp stream step -k K`, "
             "asks for them"
         )
-    if metric.sites is not metric.ids:
-        raise InputError(
-            f"a page of days draws centers among the points: the sites of {metric.name} have no "
-            f"places"
-        )
+    check_sited(metric)
     k = len(days[-1].centers)
     several = f"{k:,} center{'' if k == 1 else 's'} over {len(days):,} day"
     named = f"{several}{'' if len(days) == 1 else 's'} · {metric.name}" if title is None else title
