@@ -26,7 +26,7 @@ from metricdp.progress import doing
 from metricdp.report.bands import checked_ends
 from metricdp.report.heat.heatmap import ENDINGS
 from metricdp.report.layers import crs_of
-from metricdp.report.plan_files import extra_facts, plan_ending
+from metricdp.report.plan_files import ending_of, extra_facts, plan_ending
 from metricdp.report.point_files import checked_ending
 from metricdp.running.runner import price_of
 
@@ -51,7 +51,7 @@ def run(args: Namespace) -> None:
     if args.output is not None:
         plan_ending(args.output, metric)
     if args.heatmap is not None:
-        plan_ending(args.heatmap, metric, ENDINGS)
+        ending_of(args.heatmap, metric, ENDINGS)
     if args.bandwidth is not None:
         positive_in_units_of(metric, args.bandwidth, "bandwidth")
     if args.bands is not None:

@@ -30,10 +30,18 @@ _PLACED = (".gpkg", ".geojson", ".png", ".tif")
 """Endings that need coordinates in the plane."""
 
 
-def plan_ending(
-    path: str | os.PathLike[str], universe: Any, endings: Sequence[str] = ENDINGS
-) -> str:
+def plan_ending(path: str | os.PathLike[str], universe: Any) -> str:
     """The ending of a path, after a check, before any charge, that a plan can be written so."""
+    ending = ending_of(path, universe, ENDINGS)
+    if ending == ".html":
+        check_sited(universe)
+    return ending
+
+
+def ending_of(path: str | os.PathLike[str], universe: Any, endings: Sequence[str]) -> str:
+    """The one of these endings that a path has, after a check that this universe can be written
+    so.
+    """
     name = file_path(path, "path").name.lower()
     ending = next((e for e in endings if name.endswith(e)), None)
     if ending is None:
@@ -44,8 +52,6 @@ def plan_ending(
             f"{path}: {universe.name} has no coordinates in the plane, which this ending needs "
             f"(--nodes FILE); .csv, .parquet and .html need none"
         )
-    if ending == ".html" and endings is ENDINGS:
-        check_sited(universe)
     check_writable(path, ending, crs_of(universe))
     return ending
 

@@ -17,7 +17,7 @@ from metricdp.metrics.units import in_words, unit_shown
 from metricdp.report.canvas.network import DrawnUniverse
 from metricdp.report.colors import HEAT
 from metricdp.report.layers import Layers, crs_of
-from metricdp.report.plan_files import add_layers, figure_bytes, plan_ending
+from metricdp.report.plan_files import add_layers, ending_of, figure_bytes
 from metricdp.report.point_files import write_points
 from metricdp.report.styles import colored
 
@@ -180,7 +180,7 @@ class Heatmap:
         """
         target = file_path(path, "path")
         universe, xy, crs = self.universe, self.universe.coordinates, crs_of(self.universe)
-        ending = plan_ending(path, universe, ENDINGS)
+        ending = ending_of(path, universe, ENDINGS)
         if ending == ".html":
             write_whole(target, self.page(**page))
         elif ending == ".png":
