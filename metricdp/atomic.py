@@ -1,4 +1,4 @@
-"""Atomic writes: a file is written wholly or not at all."""
+"""Atomic writes: a file is written wholly or not at all; symbolic links are followed."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ def _beside(target: Path, start: str, end: str) -> Path:
 
 @contextmanager
 def _replacing(target: Path, start: str, *, durable: bool) -> Iterator[BinaryIO]:
-    """A temporary file beside `target` that takes its place when the block ends without an error:
-    readable as other files are, or, if `durable`, by its owner alone, and synced to disk.
+    """A temporary file that takes the place of `target`, or of the file that it links to, when the
+    block ends without an error: readable as other files are, or, if `durable`, by its owner alone,
+    and synced to disk.
     """
-    draft = _beside(target, start, ".part")
+    real = Path(os.path.realpath(target))
+    draft = _beside(real, start, ".part")
     mode = 0o600 if durable else 0o666
     try:
         with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
@@ -38,9 +40,9 @@ def _replacing(target: Path, start: str, *, durable: bool) -> Iterator[BinaryIO]
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        draft.replace(target)
+        draft.replace(real)
         if durable:
-            folder = os.open(target.parent, os.O_RDONLY)
+            folder = os.open(real.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)
             finally:
@@ -80,10 +82,11 @@ def drafted(target: Path) -> Iterator[Path]:
             left.unlink(missing_ok=True)
 
 
-def write_whole(target: Path, content: str | bytes) -> None:
-    """Write bytes, or UTF-8 text, wholly or not at all."""
+def write_whole(target: Path, content: str | bytes) -> Path:
+    """Write bytes, or UTF-8 text, wholly or not at all; return the path."""
     with whole_file(target) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)
+    return target
 
 
 _LONGEST = 200  # of 255 bytes that file systems allow a name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Hashable
 from fractions import Fraction
@@ -44,7 +43,7 @@ def run(args: Namespace) -> None:
             page = levels.page(args.title, attribution=args.attribution)
             # with centers without privacy, only the owner may read the file
             atomic = durable_file if args.administrator else whole_file
-            with atomic(Path(os.path.realpath(args.output))) as file:
+            with atomic(Path(args.output)) as file:
                 file.write(page.encode())
             written = True
     except KeyboardInterrupt as stopped:

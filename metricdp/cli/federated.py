@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,5 +120,5 @@ def _short(card: Any) -> str:
 
 
 def _wrote(args: Namespace, message: bytes, facts: dict[str, Any]) -> None:
-    write_whole(Path(os.path.realpath(args.output)), message)
+    write_whole(Path(args.output), message)
     tables.show(args, {**facts, "output": args.output, "bytes": len(message)})

@@ -77,7 +77,7 @@ def run_show(args: Namespace) -> None:
             some = ", ".join(map(str, sorted(known))) or "none"
             raise UsageError(f"-k: the centers that were asked for in steps are, in number: {some}")
         k = args.k or max(known, key=lambda number: (known[number], number))
-        metric = inputs.read_metric(args)
+        metric = inputs.read_universe(args)
         stream = mdp.Stream.open(args.state, metric)
         texts = {"title": args.title, "attribution": args.attribution}
         page = days_page(metric, stream.history(k), receipt=stream.receipt, **texts)

@@ -213,6 +213,6 @@ def _check_target(option: str, path: str, real: Path) -> None:
 
 
 def write_text(path: str | None, text: str) -> None:
-    """Write a file atomically, if a path is given; symbolic links are followed."""
+    """Write a file atomically, if a path is given."""
     if path is not None:
-        write_whole(Path(os.path.realpath(path)), text)
+        write_whole(Path(path), text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -247,11 +246,13 @@ class Coordinator:
         )
         return Provenance(facts, PublicUniverse(self._universe))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the state for `open` to a private file, atomically."""
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the state for `open` to a private file, atomically; return its path."""
+        target = file_path(path, "path")
         record = {"format": _FORMAT, **self._keys.to_dict()}
-        with durable_file(Path(os.path.realpath(file_path(path, "path")))) as file:
+        with durable_file(target) as file:
             file.write(json.dumps(record).encode() + b"\n" + self.invite())
+        return target
 
     @classmethod
     def open(cls, path: str | PathLike[str], universe: Metric | EuclideanSpace) -> Coordinator:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,9 +93,9 @@ class SyntheticPoints(Sequence[Any]):
     def __repr__(self) -> str:
         return f"SyntheticPoints({len(self):,} points, epsilon {float(self.receipt.epsilon):g})"
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str]) -> Path:
         """Write the points to a file, wholly or not at all, as CSV, GeoJSON or (Geo)Parquet by the
-        ending of its name.
+        ending of its name; return its path.
 
         Parameters
         ----------
@@ -110,7 +111,7 @@ class SyntheticPoints(Sequence[Any]):
         names = ids or {"number": list(range(len(self)))}
         planar = self.coordinates is not None and self.coordinates.shape[1] == 2
         places = self.coordinates if planar else None
-        write_points(path, ending, columns, places, names, geometry=True, crs=self.crs)
+        return write_points(path, ending, columns, places, names, geometry=True, crs=self.crs)
 
 
 def drawn(universe: Metric, weights: Floats, n: int, coins: np.random.Generator) -> Ints:
@@ -206,9 +207,9 @@ class Coreset(_Pair):
         made.crs = crs
         return made
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str]) -> Path:
         """Write the coreset to a file, wholly or not at all, as CSV, GeoJSON or Parquet by the
-        ending of its name.
+        ending of its name; return its path.
 
         Parameters
         ----------
@@ -222,7 +223,9 @@ class Coreset(_Pair):
         ids = {} if isinstance(self.points, np.ndarray) else {"vertex": list(self.points)}
         weight = {"weight": self.weights.tolist()}
         columns = {**(ids or axes_of(self.points, None)), **weight}
-        write_points(path, ending, columns, self.coordinates, {**ids, **weight}, crs=self.crs)
+        return write_points(
+            path, ending, columns, self.coordinates, {**ids, **weight}, crs=self.crs
+        )
 
 
 class Release:
@@ -608,9 +611,11 @@ class Release:
             return self.universe.points[at]
         return [self.universe.ids[i] for i in at.tolist()]
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the release to a file (``.release`` by custom), for free answers later (`load`)."""
-        saving.save(self, path)
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the release to a file (``.release`` by custom), for free answers later (`load`);
+        return its path.
+        """
+        return saving.save(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str], universe: Any) -> Release:
@@ -622,8 +627,7 @@ class Release:
         >>> import pathlib, tempfile
         >>> metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
         >>> release = mdp.release(metric, mdp.PrivateDemand(metric, [3] * 900), epsilon=1)
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.release"
-        >>> release.save(path)
+        >>> path = release.save(pathlib.Path(tempfile.mkdtemp()) / "homes.release")
         >>> mdp.Release.load(path, metric).k_median(k=1).centers
         [3]
         """

@@ -25,9 +25,9 @@ from metricdp.solvers.estimate.tree_posterior import Counts, Estimate
 FORMAT = "metricdp release, 1"
 
 
-def save(release: Any, path: Any) -> None:
-    """Write a release to a file, wholly or not at all; symbolic links are followed."""
-    target = Path(os.path.realpath(file_path(path, "path")))
+def save(release: Any, path: Any) -> Path:
+    """Write a release to a file, wholly or not at all; return its path."""
+    target = file_path(path, "path")
     space = release.universe if release.space is None else release.space
     header: dict[str, Any] = {"format": FORMAT, "method": release.method}
     header["receipt"] = release.receipt.to_dict()
@@ -40,6 +40,7 @@ def save(release: Any, path: Any) -> None:
     header |= named | _present(release, _DAY)
     with whole_file(target) as file:
         np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
+    return target
 
 
 def load(path: Any, universe: Metric | EuclideanSpace) -> dict[str, Any]:

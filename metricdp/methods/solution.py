@@ -294,7 +294,8 @@ class Solution:
             return None
         served = self._served
         amounts = self._instance.load[served.clients] * served.shares
-        totals = np.bincount(served.sites, amounts, len(self.centers))
+        # where nobody is served, bincount counts in integers
+        totals = np.bincount(served.sites, amounts, len(self.centers)).astype(np.float64)
         return totals if self._in_a_box else dict(zip(self.centers, totals.tolist()))
 
     @property
@@ -755,8 +756,8 @@ class Solution:
         bands: Iterable[Length] | None = None,
         **page: Any,
     ) -> Path:
-        """Write the plan to a file, wholly or not at all, in the format of its ending; symbolic
-        links are followed.
+        """Write the plan to a file, wholly or not at all, in the format of its ending; return its
+        path.
 
         Parameters
         ----------

@@ -10,14 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metricdp.arguments import Floats, Ints, shown
+from metricdp.arguments import Floats, Ints, file_path, shown
 from metricdp.atomic import drafted, write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_units_of
 from metricdp.report.layers import Layers, band_of
-from metricdp.report.plan_files import add_layers, band_layers
+from metricdp.report.plan_files import add_layers, band_layers, ending_of
 from metricdp.solvers.estimate.intervals import Interval
-from metricdp.universe.geo import need_geo
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,21 +122,17 @@ class Bands:
 
     def save(self, path: str | PathLike[str], **page: Any) -> Path:
         """Write atomically: ``.gpkg``, the layers ``bands`` and ``band_streets`` with styles;
-        ``.geojson``, the areas; ``.html``, the page (options as `Bands.page`).
+        ``.geojson``, the areas; ``.html``, the page (options as `Bands.page`). Returns the path.
 
         Raises
         ------
         InputError
             Another ending; errors as `to_geopandas`.
         """
-        target = Path(path)
-        ending = target.suffix
-        if ending not in (".geojson", ".gpkg", ".html"):
-            raise InputError(f"bands are saved as .gpkg, .geojson or .html, got {shown(ending)}")
+        target = file_path(path, "path")
+        ending = ending_of(path, self.metric, (".gpkg", ".geojson", ".html"))
         if ending == ".html":
-            write_whole(target, self.page(**page))
-            return target
-        need_geo()
+            return write_whole(target, self.page(**page))
         with drafted(target) as draft:
             if ending == ".geojson":
                 areas = self.to_geopandas()

@@ -61,7 +61,7 @@ def write_plan(
 ) -> Path:
     """Write a solution, its stability and its bands: `metricdp.Solution.save`."""
     ending = plan_ending(path, plan.universe)
-    target = Path(os.path.realpath(file_path(path, "path")))
+    target = file_path(path, "path")
     if ending == ".gpkg":
         _write_geopackage(target, plan, firm, bands)
     elif ending in (".csv", ".geojson", ".parquet"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import struct
 from importlib.util import find_spec
 from os import PathLike
@@ -49,7 +48,7 @@ def check_writable(path: object, ending: str, crs: str | None) -> None:
         if crs is None:
             raise InputError(
                 f"{path}: GeoJSON is longitude and latitude, and the coordinates are plane, in no "
-                f"declared coordinate system: declare it (crs=, --crs), or save as .csv or .parquet"
+                f"declared coordinate system: declare it (crs=, --crs), or choose another ending"
             )
         transformation(crs, WGS84)
     if ending == ".gpkg":
@@ -71,8 +70,8 @@ def write_points(
     *,
     geometry: bool = False,
     crs: str | None = None,
-) -> None:
-    """Write a table of points atomically; symbolic links are followed."""
+) -> Path:
+    """Write a table of points atomically; return the path."""
     if ending == ".csv":
         content = _csv(columns)
     elif ending == ".geojson":
@@ -81,7 +80,7 @@ def write_points(
         content = _geojson(degrees, properties)
     else:
         content = _parquet(columns, places if geometry else None, crs)
-    write_whole(Path(os.path.realpath(path)), content)
+    return write_whole(file_path(path, "path"), content)
 
 
 def _csv(columns: Columns) -> bytes:

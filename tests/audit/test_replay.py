@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metricdp.accounting import zcdp_epsilon
+from metricdp.accounting import zcdp_epsilon, zcdp_rho
 from metricdp.audit import patch, planted, replay, report, runner
 from metricdp.audit.planted import Mutation, mutated
 from metricdp.audit.replay import losses, verifying
@@ -83,11 +83,19 @@ def test_losses_of_selections():
 
 
 @pytest.mark.parametrize("rho", [0.001, 0.02, 0.4])
-def test_the_price_of_rho_is_that_of_the_field(rho):
-    delta = Fraction(1, 10**6)
-    known = float(zcdp_epsilon(Fraction(rho), delta))
-    assert math.isclose(losses.epsilon_of(rho, float(delta)), known, rel_tol=1e-6)
-    assert math.isclose(losses.rho_of(known, float(delta)), rho, rel_tol=1e-5)
+@pytest.mark.parametrize("delta", ["1/1000000", "1/1000"])
+def test_the_price_of_rho_is_that_of_the_field(rho, delta):
+    known = float(zcdp_epsilon(Fraction(rho), Fraction(delta)))
+    assert math.isclose(losses.epsilon_of(rho, float(Fraction(delta))), known, rel_tol=1e-6)
+    assert math.isclose(losses.rho_of(known, float(Fraction(delta))), rho, rel_tol=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", ["1/1000", "1/10", "10"])
+@pytest.mark.parametrize("delta", ["1/20", "1/10", "1/2", "9/10"])
+def test_rho_may_be_above_epsilon_where_delta_is_large(epsilon, delta):
+    known = float(zcdp_rho(Fraction(epsilon), Fraction(delta)))
+    found = losses.rho_of(float(Fraction(epsilon)), float(Fraction(delta)))
+    assert known <= found <= known * (1 + 1e-5)
 
 
 @pytest.mark.parametrize("relation", verifying.RELATIONS)

@@ -58,3 +58,5 @@ def test_a_table_of_costs_and_one_way_roads(here, capsys):
         assert set(ran.json["centers"]) <= center
         assert run(capsys, "stream", "step", state, *universe, *step).out == ran.out
         fails(capsys, "has only", "stream", "step", state, *universe, *step[:-2], "99", "-q")
+    shown = ("stream", "show", "{'B'}.stream", *cases[0][0], "--html", "page.html")
+    fails(capsys, "have no places", *shown)

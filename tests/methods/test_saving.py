@@ -24,6 +24,21 @@ def release():
     return mdp.release(TOWN, demand, epsilon="1/3")
 
 
+def test_every_save_returns_the_path_and_follows_links(release, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plan = release.k_median(k=2)
+    cards = [mdp.federated.Holder(mdp.PrivateDemand(TOWN, []), name=name).card for name in "ab"]
+    study = mdp.federated.Coordinator(TOWN, cards, epsilon=1, delta=1e-6)
+    one = (release, release.coreset(), release.sample(5), plan, mdp.evidence(plan), study)
+    one += (mdp.heatmap(release, bandwidth=3), plan.bands([2]), mdp.build_hst(TOWN))
+    for made, ending in zip(one, "release csv csv csv json study csv html npz".split()):
+        Path(f"link.{ending}").symlink_to(f"real.{ending}")
+        assert made.save(f"link.{ending}") == Path(f"link.{ending}")
+        assert Path(f"link.{ending}").is_symlink() and Path(f"real.{ending}").stat().st_size
+        Path(f"link.{ending}").unlink()
+        Path(f"real.{ending}").unlink()
+
+
 @pytest.mark.parametrize("method", ["partition", "hst", "max-coverage"])
 def test_the_same_answers_and_receipt(tmp_path, method):
     demand = mdp.PrivateDemand(TOWN, [(1, 1)] * 300 + [(7, 6)] * 500)

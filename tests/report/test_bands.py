@@ -13,8 +13,9 @@ from tests.report.conftest import settle
 LIMITS = [1.5, 3.25]
 
 
-def town(seed=0, n=6, directed=False):
+def town(seed=0, n=6, directed=False, crs=None):
     graph = nx.grid_2d_graph(n, n, create_using=nx.DiGraph if directed else None)
+    graph.graph["crs"] = crs
     if directed:
         graph.remove_edges_from(list(graph.edges)[::7])
         graph = graph.subgraph(max(nx.strongly_connected_components(graph), key=len)).copy()
@@ -89,7 +90,9 @@ def test_areas_do_not_overlap_and_are_saved(tmp_path):
     assert areas.geometry.area.sum() == pytest.approx(union.area)
     path = bands.save(tmp_path / "bands.gpkg")
     assert sorted(gpd.list_layers(path)["name"]) == ["band_streets", "bands", "layer_styles"]
-    assert len(gpd.read_file(bands.save(tmp_path / "bands.geojson"))) == 3
+    refuses("no declared coordinate system", bands.save, tmp_path / "bands.geojson")
+    placed = mdp.k_median(town(2, crs="EPSG:32719"), k=2).bands(LIMITS)
+    assert len(gpd.read_file(placed.save(tmp_path / "bands.GeoJSON"))) == 3
 
 
 @pytest.mark.parametrize("limits", [[], [0], [2, 1], [1, 1], 5, "10", ["far"]])
@@ -121,4 +124,4 @@ def test_bands_without_places_have_numbers_alone(tmp_path):
     assert bands.demand.tolist() == [3.0, 2.0]
     pytest.importorskip("geopandas")
     refuses("no coordinates", bands.to_geopandas)
-    refuses("saved as", bands.save, tmp_path / "bands.txt")
+    refuses("ending", bands.save, tmp_path / "bands.txt")

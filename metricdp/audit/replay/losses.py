@@ -118,24 +118,25 @@ def _over(loss: float, claim: float) -> float:
     return math.inf if loss > 1e-12 else 0.0
 
 
-@lru_cache(maxsize=4096)
+_ORDERS = 1 + np.exp(np.linspace(-10, 20, 20_001))
+
+
+@lru_cache(maxsize=16)
+def _overhead(delta: float) -> NDArray[np.float64]:
+    """What `delta` adds to rho times the order, for each of `_ORDERS`."""
+    a = _ORDERS
+    return (math.log(1 / delta) + (a - 1) * np.log1p(-1 / a) - np.log(a)) / (a - 1)
+
+
 def epsilon_of(rho: float, delta: float) -> float:
     """Least epsilon such that rho-zCDP implies (epsilon, delta)-DP, over a fine grid of orders."""
-    if not rho:
-        return 0.0
-    a = 1 + np.exp(np.linspace(-10, 20, 20_001))
-    found = a * rho + (math.log(1 / delta) + (a - 1) * np.log1p(-1 / a) - np.log(a)) / (a - 1)
-    return max(float(found.min()), 0.0)
+    return max(float((_ORDERS * rho + _overhead(delta)).min()), 0.0) if rho else 0.0
 
 
-@lru_cache(maxsize=1024)
 def rho_of(epsilon: float, delta: float) -> float:
-    """Largest rho whose zCDP implies (epsilon, delta)-DP, by bisection."""
-    low, high = 0.0, epsilon
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if epsilon_of(middle, delta) <= epsilon else (low, middle)
-    return high * (1 + 1e-6)  # error of the grid
+    """Largest rho whose zCDP implies (epsilon, delta)-DP, over the same orders."""
+    rho = float(((epsilon - _overhead(delta)) / _ORDERS).max())
+    return rho * (1 + 1e-6)  # error of the grid
 
 
 def difference(one: Transcript, other: Transcript) -> str:

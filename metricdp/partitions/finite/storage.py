@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,8 @@ _MOST_LEVELS = 127  # levels are int8
 
 
 def save(path: Any, checksum: str, fields: dict[str, Any]) -> Path:
-    """Write the `FIELDS` of a tree to a file; symbolic links are followed."""
-    target = Path(os.path.realpath(file_path(path, "path")))
+    """Write the `FIELDS` of a tree to a file; return its path."""
+    target = file_path(path, "path")
     header = {
         "format": FORMAT,
         "universe": checksum,
@@ -43,7 +42,7 @@ def save(path: Any, checksum: str, fields: dict[str, Any]) -> Path:
         np.savez(
             file, header=np.array(json.dumps(header)), **{name: fields[name] for name in _ARRAYS}
         )
-    return Path(path)
+    return target
 
 
 def load(path: Any, universe: Metric) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from metricdp.arguments import file_path
@@ -88,9 +89,11 @@ class Evidence:
             "missing": self.missing,
         }
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the page (``.html``) or the record (``.yaml``, ``.json``) atomically."""
-        write_whole(file_path(path, "path"), self.text_for(path))
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the page (``.html``) or the record (``.yaml``, ``.json``) atomically; return the
+        path.
+        """
+        return write_whole(file_path(path, "path"), self.text_for(path))
 
     def text_for(self, path: str | PathLike[str]) -> str:
         """The text that `save` writes to this path; errors as there."""

@@ -146,9 +146,7 @@ class Exploration:
         self, path: str | os.PathLike[str], title: str | None = None, *, attribution: Any = None
     ) -> Path:
         """Write the page to a file atomically; return the path."""
-        target = file_path(path, "path")
-        write_whole(target, self.page(title, attribution=attribution))
-        return target
+        return write_whole(file_path(path, "path"), self.page(title, attribution=attribution))
 
     def _repr_html_(self) -> str:
         """The page in an iframe, for notebooks; it needs no widgets, kernel or network."""

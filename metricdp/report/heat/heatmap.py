@@ -159,7 +159,7 @@ class Heatmap:
         return heat_page(self, title, attribution)
 
     def save(self, path: str | PathLike[str], **page: Any) -> Path:
-        """Write the map atomically, in the format of the path's ending.
+        """Write the map atomically, in the format of the path's ending; return the path.
 
         Parameters
         ----------
