@@ -9,11 +9,13 @@ from typing import Any
 from unittest.mock import Mock
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from metricdp import GraphMetric
 from metricdp.errors import InputError
+from metricdp.universe.graph import build_graph
 
 
 def named(value: object) -> str:
@@ -52,6 +54,26 @@ def path_metric(places: Any) -> GraphMetric:
 def grid_metric(rows: int, columns: int) -> GraphMetric:
     """A grid of places (0, 0) to (rows - 1, columns - 1), one hop from each to the next."""
     return GraphMetric(nx.grid_2d_graph(rows, columns), weight=None)
+
+
+def metric_of(n: int, edges: Any, **options: Any) -> GraphMetric:
+    """The metric of a graph whose edges are (tail, head, length)."""
+    tails, heads, lengths = zip(*edges) if edges else ((), (), ())
+    return GraphMetric(build_graph(tails, heads, lengths, ids=range(n), directed=False), **options)
+
+
+def everything(metric: Any) -> np.ndarray:
+    """All distances, (n_points, n_points)."""
+    return metric.distance_rows(np.arange(len(metric)))
+
+
+def road_like(side: int, seed: int = 0) -> GraphMetric:
+    """A grid of streets with some blocks missing and lengths of 80 to 120."""
+    rng = np.random.default_rng(seed)
+    G = nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side))
+    G.remove_edges_from([e for e in list(G.edges) if rng.random() < 0.08])
+    nx.set_edge_attributes(G, {e: float(rng.uniform(80, 120)) for e in G.edges}, "length")
+    return GraphMetric(G, largest_component=True)
 
 
 Errors = type[BaseException] | tuple[type[BaseException], ...]

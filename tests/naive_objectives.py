@@ -95,6 +95,19 @@ def within_room_whole(costs, weights, loads, room, limit=None):
     return min(states.values(), default=None)
 
 
+def least(costs, loads, room, k, fixed, spare=None):
+    """The least sum of costs of single sources, by all choices of sites and all services from
+    them.
+    """
+    limit = None if spare is None else spare[0] / 10
+    values = []
+    for rows in combinations(range(len(costs)), k):
+        if set(fixed.tolist()) <= set(rows):
+            at = list(rows)
+            values.append(within_room_whole(costs[at], np.ones(len(loads)), loads, room[at], limit))
+    return min((value for value in values if value is not None), default=np.inf)
+
+
 def equal_distance(costs, weights, kappa):
     """Kolm and Pollak's equally distributed equivalent."""
     return float(np.log(weights @ np.exp(kappa * costs.min(axis=0)) / weights.sum()) / kappa)

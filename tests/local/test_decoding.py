@@ -22,10 +22,9 @@ from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVe
 from metricdp.local.setup import level_sizes, simulated_messages
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.solvers.kmedian import solve
-from tests import cases, each, grid_metric, refuses
+from tests import cases, each, grid_metric, refuses, road_like
 from tests import naive_local as naive
 from tests.cli_world import run, works
-from tests.metrics.test_diameter import road_like
 
 LINE = mdp.EuclideanMetric(np.arange(60.0)[:, None])
 SMALL = [

@@ -17,8 +17,7 @@ from metricdp.methods.finite.rounds import FEWEST_PARTS
 from metricdp.privacy import BudgetSlice, CountQuery, HistogramQuery, _vault, measure
 from metricdp.releases import Release
 from metricdp.running import runner
-from tests import path_metric
-from tests.metrics.test_diameter import road_like
+from tests import path_metric, road_like
 
 SECRET = "CANARY-48611"
 NUMBER = 48_611

@@ -164,6 +164,7 @@ def test_plans_that_serve_nobody_are_json():
     plan = mdp.solve(table, mdp.objectives.MaxCoverage(k=1, limit=1))
     facts = json.dumps([plan.to_dict(), plan.stability().to_dict()], allow_nan=False)
     assert json.loads(facts)[0]["percentiles"] == {"50": None, "90": None, "95": None, "100": None}
+    assert [str(load) for load in plan.loads.values()] == ["0.0"]
     refuses("not a table of costs", plan.page)
     refuses("not a table of costs", plan_ending, "plan.html", table)
 

@@ -13,18 +13,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.metrics import landmarks as landmark_module
 from metricdp.metrics.landmarks import landmarks
-from tests import naive, tries
-from tests.metrics.test_graph import everything, metric_of
-
-
-def road_like(side: int, seed: int = 0) -> mdp.GraphMetric:
-    """A grid of streets with some blocks missing and lengths of 80 to 120."""
-    rng = np.random.default_rng(seed)
-    G = nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side))
-    G.remove_edges_from([e for e in list(G.edges) if rng.random() < 0.08])
-    nx.set_edge_attributes(G, {e: float(rng.uniform(80, 120)) for e in G.edges}, "length")
-    return mdp.GraphMetric(G, largest_component=True)
-
+from tests import everything, metric_of, naive, road_like, tries
 
 # Diameter
 

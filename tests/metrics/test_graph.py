@@ -11,17 +11,7 @@ from scipy.sparse import csr_array
 from metricdp.errors import UnknownIdError
 from metricdp.metrics import GraphMetric
 from metricdp.universe.graph import build_graph
-from tests import cases, naive, path_metric, refuses, tries
-
-
-def metric_of(n, edges, **options) -> GraphMetric:
-    tails, heads, lengths = zip(*edges) if edges else ((), (), ())
-    return GraphMetric(build_graph(tails, heads, lengths, ids=range(n), directed=False), **options)
-
-
-def everything(metric) -> np.ndarray:
-    return metric.distance_rows(np.arange(len(metric)))
-
+from tests import cases, everything, metric_of, naive, path_metric, refuses, tries
 
 # Distances
 

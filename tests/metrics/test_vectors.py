@@ -9,8 +9,7 @@ from scipy.spatial.distance import cdist
 
 from metricdp.errors import UnknownIdError
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, ManhattanMetric, PrecomputedMetric
-from tests import cases, naive, refuses
-from tests.metrics.test_graph import everything
+from tests import cases, everything, naive, refuses
 
 few = settings(max_examples=80, derandomize=True)
 KINDS = {EuclideanMetric: "euclidean", ManhattanMetric: "cityblock"}

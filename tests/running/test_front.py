@@ -11,9 +11,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.methods.finite.rounds import FEWEST_PARTS, number_of_parts
-from tests import cases, grid_metric, path_metric, refuses
-from tests.metrics.test_diameter import road_like
-from tests.metrics.test_graph import everything, metric_of
+from tests import cases, everything, grid_metric, metric_of, path_metric, refuses, road_like
 
 TOWNS = {
     "graph": lambda: grid_metric(9, 9),

@@ -19,8 +19,7 @@ from metricdp.solvers.bounds import Certificate, certificate, certify
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.stopping import Deadline
 from metricdp.universe.samples import sample_path
-from tests import data, naive, tries
-from tests.metrics.test_diameter import road_like
+from tests import data, naive, road_like, tries
 
 
 def listed(costs, beyond):

@@ -12,9 +12,7 @@ from scipy.sparse.csgraph import dijkstra
 from metricdp.solvers import graph_search
 from metricdp.solvers.graph_search import GraphSearch
 from metricdp.solvers.stopping import Deadline
-from tests import naive
-from tests.metrics.test_diameter import road_like
-from tests.metrics.test_graph import everything, metric_of
+from tests import everything, metric_of, naive, road_like
 
 
 def world(seed=0, integers=False, n=60):

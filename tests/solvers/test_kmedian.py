@@ -12,9 +12,7 @@ import metricdp as mdp
 from metricdp.metrics import landmarks as landmark_module
 from metricdp.solvers import kmedian
 from metricdp.solvers.kmedian import solve
-from tests import cases, grid_metric, naive, refuses, tries
-from tests.metrics.test_diameter import road_like
-from tests.metrics.test_graph import everything, metric_of
+from tests import cases, everything, grid_metric, metric_of, naive, refuses, road_like, tries
 
 few = settings(max_examples=60, derandomize=True)
 

@@ -9,7 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.solvers import bounds, dual_ascent, effort, kmedian, neighborhoods
 from metricdp.solvers.near_lists import BlockCosts, MetricCosts
-from tests.metrics.test_diameter import road_like
+from tests import road_like
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.solvers.row_search import RowSearch, part_median
 from metricdp.solvers.stopping import Deadline
-from tests import naive, refuses, tries
-from tests.metrics.test_diameter import road_like
-from tests.metrics.test_graph import everything, metric_of
+from tests import everything, metric_of, naive, refuses, road_like, tries
 
 few = settings(max_examples=60, derandomize=True)
 rngs = np.random.default_rng

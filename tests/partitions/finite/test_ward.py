@@ -16,9 +16,7 @@ import metricdp as mdp
 from metricdp.metrics import landmarks as landmark_module
 from metricdp.partitions.finite import ward
 from metricdp.partitions.finite.ward import Hierarchy, hierarchy
-from tests import cases, grid_metric, naive, tries
-from tests.metrics.test_diameter import road_like
-from tests.metrics.test_graph import everything, metric_of
+from tests import cases, everything, grid_metric, metric_of, naive, road_like, tries
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from metricdp.solvers.objectives.single_source import SingleSourceSearch
 from metricdp.solvers.stopping import NEVER
 from tests import naive_objectives as naive
 from tests import path_metric, refuses
-from tests.naive_objectives import within_room_whole
+from tests.naive_objectives import least
+from tests.solvers.objectives.universes import instance
 
 o = mdp.objectives
 LIMIT, MOST = 4.0, 2
@@ -162,27 +163,6 @@ def test_required_sites_come_first_and_have_no_more_large_sizes_than_there_are(o
 
 
 NONE = np.empty(0, np.int64)
-
-
-def instance(seed: int, n: int = 9) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Costs, loads and room: whole numbers for even seeds."""
-    rng = np.random.default_rng(seed)
-    points = rng.random((n, 2)) * 20
-    loads = rng.integers(0, 9, n).astype(float)
-    costs = np.linalg.norm(points[:, None] - points[None], axis=2)
-    costs = np.floor(costs) if seed % 2 == 0 else costs
-    return costs, loads, loads.sum() / 3 * rng.uniform(0.95, 1.4, n)
-
-
-def least(costs, loads, room, k, fixed, spare=None):
-    """By all choices of sites, and all services from them."""
-    limit = None if spare is None else spare[0] / 10
-    values = []
-    for rows in combinations(range(len(costs)), k):
-        if set(fixed.tolist()) <= set(rows):
-            at = list(rows)
-            values.append(within_room_whole(costs[at], np.ones(len(loads)), loads, room[at], limit))
-    return min((value for value in values if value is not None), default=np.inf)
 
 
 @pytest.mark.parametrize("way", ["plain", "fixed", "spare"])

@@ -14,8 +14,8 @@ from metricdp.solvers.objectives.capacity_search import CapacitySearch, SiteRule
 from metricdp.solvers.objectives.single_source import SingleSourceSearch
 from metricdp.solvers.objectives.site_branches import SiteGroups
 from metricdp.solvers.stopping import Deadline
-
-from .test_capacitated import instance, least
+from tests.naive_objectives import least
+from tests.solvers.objectives.universes import instance
 
 NONE = np.empty(0, np.int64)
 

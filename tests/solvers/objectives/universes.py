@@ -23,3 +23,13 @@ def universes(side, n_points):
         "points": mdp.EuclideanMetric(rng.random((n_points, 2)) * 100),
     }
     return found, rng
+
+
+def instance(seed: int, n: int = 9) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Costs, loads and room: whole numbers for even seeds."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, 2)) * 20
+    loads = rng.integers(0, 9, n).astype(float)
+    costs = np.linalg.norm(points[:, None] - points[None], axis=2)
+    costs = np.floor(costs) if seed % 2 == 0 else costs
+    return costs, loads, loads.sum() / 3 * rng.uniform(0.95, 1.4, n)
