@@ -47,7 +47,8 @@ class LocalSearch(Method):
     a public or private start.
 
     **Privacy.** epsilon-DP; (epsilon, delta)-DP where a delta is given and pays for more:
-    `metricdp.methods.finite.local_search`.
+    `metricdp.methods.finite.local_search`. Where only one answer is possible (k is the number of
+    candidates, or of required centers), nothing is drawn, and the call is charged all the same.
 
     Parameters
     ----------
