@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import ast
 import sys
+import textwrap
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import metricdp
 
@@ -113,8 +115,14 @@ def _inside(folder: str) -> list[str]:
 BEGIN = "<!-- files table -->"
 END = "<!-- end of files table -->"
 """Between these a page holds `listing`."""
+_WRAP: dict[str, Any] = {
+    "width": 140,
+    "subsequent_indent": "  ",
+    "break_long_words": False,
+    "break_on_hyphens": False,
+}
 _WORDS = {
-    GATE: "Every exact answer is computed, noised or selected from here. Read all of it.",
+    GATE: "Every exact answer is computed, noised or selected here.",
     BOOKS: "Prices, composition, ledgers and their journals: public arithmetic, exact.",
     RECORDS: "Rows and cells become records; engines add them up; sums are kept between steps.",
     ENCODE: (
@@ -127,15 +135,22 @@ _WORDS = {
 
 
 def listing() -> str:
-    """The perimeter as Markdown: tables of files and lines, and what they sum to."""
+    """The perimeter as Markdown: folders with their files and lines, and what they sum to."""
     parts = []
     total = 0
     for part, files in perimeter().items():
         counts = {file: lines_of(file) for file in files}
         total += sum(counts.values())
-        rows = [f"| `{file}` | {n:,} |" for file, n in counts.items()]
+        folders = dict[str, list[str]]()
+        for file, n in counts.items():
+            folder, _, name = file.rpartition("/")
+            folders.setdefault(folder, []).append(f"`{name.removesuffix('.py')}`\xa0{n}")
+        rows = [
+            textwrap.fill(f"- {f'`{folder}/`' if folder else 'top'}: {', '.join(names)}", **_WRAP)
+            for folder, names in folders.items()
+        ]
         head = f"## {part[0].upper()}{part[1:]}: {sum(counts.values()):,} lines"
-        parts += [head, "", _WORDS[part], "", "| file | lines |", "|---|---:|", *rows, ""]
+        parts += [head, "", _WORDS[part], "", *(row.replace("\xa0", " ") for row in rows), ""]
     return "\n".join([*parts, f"In all {total:,} lines."])
 
 

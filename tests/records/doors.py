@@ -1,15 +1,17 @@
 """Every door by which private cells come in, and every type of storage that it knows: pairs of
 cells that a careless reader makes one of.
 
-``python -m tests.records.doors`` writes the table of `docs/doors.md`, or the rows of doors that are
-named.
+``python -m tests.records.doors`` writes `docs/doors.csv` and the table of `docs/doors.md`; of doors
+that are named, their rows alone.
 """
 
+import csv
 import datetime
 import json
 import sqlite3
 import sys
 import tempfile
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -29,6 +31,7 @@ from tests import spark
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "doors.md"
+ROWS = PAGE.with_suffix(".csv")
 APART, NO_USER, NO_COLUMN = "distinguished", "each cell is refused", "the column is refused"
 FIRST, LAST = "<!-- made by tests/records/doors.py -->\n", "<!-- end -->\n"
 
@@ -406,56 +409,65 @@ POINTS_ONLY = ("ArrayFile", ".npy")
 """Doors of numbers alone, which have no column of users."""
 
 
-GROUPS = {
-    "**integers**": "int8, int16, int32, int64, uint8, uint16, uint32, uint64",
-    "**floats**": "float32, float64",
-    "**decimals**": "decimal128, decimal256",
-    "**texts**": "string, large string, string view, dictionary",
-    "**dates**": "date32, date64",
-    "**timestamps**": ", ".join(
-        f"timestamp[{unit}]" for unit in ("s", "ms", "us", "ns", "us, UTC")
-    ),
-    "**unreadable**": "float64 from 2^53 on, string with NUL, binary, no text",
-    "**nested**": "list, struct",
-}
-"""Types that most doors treat alike, and the page's words for all of each."""
+REFUSED: tuple[str, ...] = ("float64 from 2^53 on", "string with NUL", "string that is not UTF-8")
+REFUSED += ("binary, no text", "duration[us]", "list", "struct")
+"""Types of Arrow of which cells are refused; of the others they are distinguished."""
+USUAL = {kind: NO_USER if kind in REFUSED else APART for kind in ARROW | NOT_UTF8}
 
 
-def grouped(kinds: str) -> str:
-    """A row's cell with groups by their names."""
-    for name, members in GROUPS.items():
-        kinds = f", {kinds}, ".replace(f", {members}, ", f", {name}, ").strip(", ")
-    return kinds
-
-
-def row(door: Door) -> str:
-    """A door's row of the table."""
-    found: dict[str, list[str]] = {APART: [], NO_USER: [], NO_COLUMN: []}
+def row(door: Door) -> dict[str, str]:
+    """What a door does with each type of storage that it can hold."""
     with tempfile.TemporaryDirectory() as folder:
-        for kind in door.pairs:
-            verdict = door.verdict(Path(folder), kind)
-            if verdict is not None:
-                found[verdict].append(kind)
-    cells = " | ".join(grouped(", ".join(kinds)) for kinds in found.values())
-    return f"| {door.name} | {cells} |"
+        found = {kind: door.verdict(Path(folder), kind) for kind in door.pairs}
+    return {kind: verdict for kind, verdict in found.items() if verdict is not None}
 
 
-def rows_of_page() -> dict[str, str]:
-    """The table's rows on the page, by door."""
-    text = PAGE.read_text("utf-8").partition(FIRST)[2].partition(LAST)[0]
-    return {line.split("|")[1].strip(): line for line in text.splitlines()[2:]}
+def known_rows() -> dict[str, dict[str, str]]:
+    """What the file beside the page says, by door."""
+    known: dict[str, dict[str, str]] = {}
+    with ROWS.open(encoding="utf-8", newline="") as file:
+        for name, kind, verdict in [*csv.reader(file)][1:]:
+            known.setdefault(name, {})[kind] = verdict
+    return known
+
+
+def shown(rows: dict[str, dict[str, str]]) -> str:
+    """The usual verdicts, and a table of what departs from them, doors that do alike together."""
+    alike: dict[str, list[str]] = {}
+    for name, verdicts in rows.items():
+        other = {kind: v for kind, v in verdicts.items() if USUAL.get(kind) != v}
+        columns = [
+            "; ".join(kind for kind, v in other.items() if v == column)
+            for column in (APART, NO_USER, NO_COLUMN)
+        ]
+        alike.setdefault(" | ".join(columns), []).append(name)
+    usual = [
+        f"- *{column}*: {'; '.join(k for k, v in USUAL.items() if v == column)}"
+        for column in (APART, NO_USER)
+    ]
+    usual.append(f"- *no exceptions*: {'; '.join(alike.pop(' |  | '))}")
+    wide: dict[str, Any] = {"width": 140, "subsequent_indent": "  ", "break_on_hyphens": False}
+    head = f"| entry point | {APART} | {NO_USER} | {NO_COLUMN} |\n| --- | --- | --- | --- |"
+    table = [f"| {'; '.join(names)} | {columns} |" for columns, names in alike.items()]
+    return "\n".join([*(textwrap.fill(line, **wide) for line in usual), "", head, *table, ""])
+
+
+def shown_on_page() -> str:
+    """What stands between the page's two marks."""
+    return PAGE.read_text("utf-8").partition(FIRST)[2].partition(LAST)[0]
 
 
 def main(names: Sequence[str]) -> None:
-    """Write the table into the page; of some doors alone if they are named."""
-    known = rows_of_page() if names else {}
+    """Write file and page; of some doors alone if they are named."""
+    known = known_rows() if names else {}
+    doors = [*DOORS, *BY_SPARK]
+    rows = {d.name: row(d) if not names or d.name in names else known[d.name] for d in doors}
+    with ROWS.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(["entry point", "type", "verdict"])
+        lines.writerows([name, *one] for name, verdicts in rows.items() for one in verdicts.items())
     before, _, rest = PAGE.read_text("utf-8").partition(FIRST)
-    head = f"| entry point | {APART} | {NO_USER} | {NO_COLUMN} |\n| --- | --- | --- | --- |\n"
-    body = ""
-    for door in [*DOORS, *BY_SPARK]:
-        reported = row(door) if not names or door.name in names else known[door.name]
-        body += reported + "\n"
-    PAGE.write_text(before + FIRST + head + body + LAST + rest.partition(LAST)[2], "utf-8")
+    PAGE.write_text(before + FIRST + shown(rows) + LAST + rest.partition(LAST)[2], "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""All doors on the same cells, and the page that says what each does with each type of storage."""
+"""All doors on the same cells, and the rows that say what each does with each type of storage."""
 
 import datetime
 import tempfile
@@ -29,20 +29,24 @@ def test_every_door_has_a_row():
     engines = {engine.__name__ for engine in ENGINES}
     assert covered == {*engines, *READERS, *TEXT, *LAYERED, *GEOJSON, *PARQUET, ".npy"}
     names = [door.name for door in [*doors.DOORS, *doors.BY_SPARK]]
-    assert list(doors.rows_of_page()) == names
+    assert list(doors.known_rows()) == names
+
+
+def test_the_page_shows_the_rows():
+    assert doors.shown_on_page() == doors.shown(doors.known_rows())
 
 
 @pytest.mark.parametrize("door", doors.DOORS, ids=lambda door: door.name)
-def test_the_page_says_what_each_door_does(door):
+def test_the_rows_say_what_each_door_does(door):
     """`python -m tests.records.doors` writes it."""
-    assert doors.row(door) == doors.rows_of_page()[door.name]
+    assert doors.row(door) == doors.known_rows()[door.name]
 
 
 @pytest.mark.extended
 @pytest.mark.parametrize("door", doors.BY_SPARK, ids=lambda door: door.name)
-def test_the_page_says_what_spark_does(door):
+def test_the_rows_say_what_spark_does(door):
     spark.session()
-    assert doors.row(door) == doors.rows_of_page()[door.name]
+    assert doors.row(door) == doors.known_rows()[door.name]
 
 
 # The same cells through all doors
