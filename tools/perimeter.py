@@ -135,23 +135,28 @@ _WORDS = {
 
 
 def listing() -> str:
-    """The perimeter as Markdown: folders with their files and lines, and what they sum to."""
+    """The perimeter as Markdown: parts with their files and lines, and what they sum to."""
     parts = []
     total = 0
     for part, files in perimeter().items():
-        counts = {file: lines_of(file) for file in files}
-        total += sum(counts.values())
-        folders = dict[str, list[str]]()
-        for file, n in counts.items():
-            folder, _, name = file.rpartition("/")
-            folders.setdefault(folder, []).append(f"`{name.removesuffix('.py')}`\xa0{n}")
-        rows = [
-            textwrap.fill(f"- {f'`{folder}/`' if folder else 'top'}: {', '.join(names)}", **_WRAP)
-            for folder, names in folders.items()
-        ]
-        head = f"## {part[0].upper()}{part[1:]}: {sum(counts.values()):,} lines"
-        parts += [head, "", _WORDS[part], "", *(row.replace("\xa0", " ") for row in rows), ""]
+        n = sum(map(lines_of, files))
+        total += n
+        rows = (textwrap.fill(f"- {row}", **_WRAP) for row in _rows(files))
+        parts += [f"## {part[0].upper()}{part[1:]}: {n:,} lines", "", _WORDS[part], "", *rows, ""]
     return "\n".join([*parts, f"In all {total:,} lines."])
+
+
+def _rows(files: list[str]) -> list[str]:
+    """Folders that are inside as a whole, and the files of others."""
+    tops = dict.fromkeys(file.split("/")[0] for file in files)
+    whole = [top for top in tops if _inside(top) and set(_inside(top)) <= set(files)]
+    folders = dict[str, list[str]]()
+    for file in files:
+        folder, _, name = file.rpartition("/")
+        if file.split("/")[0] not in whole:
+            folders.setdefault(folder, []).append(f"`{name.removesuffix('.py')}`")
+    rows = [f"`{top}/`: all {len(_inside(top))} files" for top in whole]
+    return rows + [f"`{f or '.'}/`: {', '.join(names)}" for f, names in folders.items()]
 
 
 def updated(page: str) -> str:
