@@ -83,7 +83,7 @@ def test_the_tutorial_runs_as_pasted(here, capsys):
     assert "spent 1.5 of 2, left 0.5" in said
 
 
-@pytest.mark.parametrize("page", ["coreset.md", "euclidean.md", "quadtree.md"])
+@pytest.mark.parametrize("page", ["coreset.md", "euclidean.md"])
 def test_first_examples_of_boxes_run_as_pasted(page, here):
     """On demand that none of their boxes holds, which is moved to it."""
     code = blocks((ROOT / "docs" / page).read_text("utf-8"), "python")[0]
@@ -92,7 +92,7 @@ def test_first_examples_of_boxes_run_as_pasted(page, here):
 
 @pytest.mark.extended
 @pytest.mark.parametrize(
-    "page", "hst-method local-search p-median plan privacy streams synthetic trees".split()
+    "page", "other-methods p-median plan privacy streams synthetic trees".split()
 )
 def test_examples_of_graphs_run_as_pasted(page, here):
     """In a small town, with the names that pages take for granted."""
@@ -110,6 +110,7 @@ def test_examples_of_graphs_run_as_pasted(page, here):
     names = {"mdp": mdp, "G": G, "metric": metric, "ledger": mdp.Ledger(epsilon=9)}
     names |= {"demand": demand, "people": dict.fromkeys(G, 9), "todays_visits": [*G]}
     names |= {"weights": [1] * 64, "u": np.arange(3), "v": np.arange(1, 4)}
+    names |= {"points": np.random.default_rng(0).normal(size=(5_000, 2))}
     for code in blocks((ROOT / "docs" / f"{page}.md").read_text("utf-8"), "python"):
         exec(code, names)
 
