@@ -208,23 +208,21 @@ def one(instance: Instance, method: str, epsilon: str) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, str]]) -> str:
-    """Markdown: mean ratio of each method; a row an instance's kind."""
+    """Markdown: mean ratio of each method at each epsilon; a row an instance's kind."""
     methods = [m for m in METHODS if any(row["method"] == m for row in rows)]
-    lines = ["| graph | records | ε | " + " | ".join(methods) + " |"]
-    lines += ["| --- | ---: | ---: |" + " ---: |" * len(methods)]
-    kinds = dict.fromkeys((row["graph"], int(row["records"]), row["epsilon"]) for row in rows)
-    for kind in kinds:
-        cells = []
+    lines = ["| graph | records | " + " | ".join(methods) + " |"]
+    lines += ["| --- | ---: |" + " ---: |" * len(methods)]
+    ratios: dict[tuple[str, str, str, str], list[float]] = {}
+    for row in rows:
+        if row["ratio"]:
+            key = (row["graph"], row["records"], row["method"], row["epsilon"])
+            ratios.setdefault(key, []).append(float(row["ratio"]))
+    for graph, records in dict.fromkeys((row["graph"], row["records"]) for row in rows):
+        cells = [graph, f"{int(records):,}"]
         for method in methods:
-            ratios = [
-                float(row["ratio"])
-                for row in rows
-                if (row["graph"], int(row["records"]), row["epsilon"]) == kind
-                and row["method"] == method
-                and row["ratio"]
-            ]
-            cells.append(f"{np.mean(ratios):.3f}" if ratios else "-")
-        lines.append(f"| {kind[0]} | {kind[1]:,} | {kind[2]} | " + " | ".join(cells) + " |")
+            found = [ratios.get((graph, records, method, epsilon)) for epsilon in EPSILONS]
+            cells.append(", ".join(f"{np.mean(one):.3f}" for one in found if one) or "-")
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

@@ -1,6 +1,6 @@
 """Centers from the counts of the method ``hst`` that Fan, Li & Li (NeurIPS 2023) take: k disjoint
 subtrees of largest score; and the exact optimum on the tree. Neither is better than the solver
-(``hst_init.md``).
+(``hst.md``).
 
 **Privacy.** As `metricdp.methods.finite.hst`: both are functions of the same release.
 """
