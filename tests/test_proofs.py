@@ -40,7 +40,7 @@ def subclasses(kind):
 
 
 def row(page, name):
-    found = re.search(rf"^\| {name} \| (.+) \|$", page.read_text("utf-8"), re.M)
+    found = re.search(rf"^- \*\*{name}\*\*: ((?:.|\n {{2}})+)$", page.read_text("utf-8"), re.M)
     return LINK.findall(found[1]) if found else []
 
 
@@ -64,7 +64,7 @@ def test_pages_are_numbered_without_gaps_and_listed_in_order():
 
 
 def test_every_mechanism_has_its_page():
-    named = {name for page in PAGES for name, _ in row(page, "code")}
+    named = {name for page in PAGES for name, _ in row(page, "Code")}
     missing = {f"{one.__module__}.{one.__qualname__}" for one in mechanisms()} - named
     assert not missing, f"no page proves {sorted(missing)}"
 
@@ -74,12 +74,12 @@ def test_a_page_has_its_parts_and_what_it_names_exists(page):
     text = page.read_text("utf-8")
     headings = re.findall(r"^## (.+)$", text, re.M)
     assert headings == ["Statement", "Pseudocode", "Proof"]
-    for name, path in row(page, "code"):
+    for name, path in row(page, "Code"):
         module, _, thing = name.rpartition(".")
         home = importlib.import_module(module)
         assert getattr(home, thing).__module__ == module, f"{name} only stands for another there"
         assert (page.parent / path).resolve() == Path(home.__file__).resolve(), name
-    tests = row(page, "tests")
+    tests = row(page, "Tests")
     assert tests or "No mechanism uses it any more" in text
     for name, path in tests:
         tree = ast.parse((page.parent / path).read_text("utf-8"))
@@ -118,7 +118,7 @@ def test_numbers_are_those_of_the_pages():
 def test_each_query_and_distribution_is_on_the_page_of_its_proof():
     reported = {one for one in mechanisms() if isinstance(getattr(one, "proof", None), int)}
     for one in reported:
-        on = {name for name, _ in row(PAGES[one.proof - 1], "code")}
+        on = {name for name, _ in row(PAGES[one.proof - 1], "Code")}
         home = {f"{k.__module__}.{k.__qualname__}" for k in one.__mro__}
         assert on & home, f"P{one.proof} does not name {one.__qualname__}"
     wanted = {*gate.TRUSTED, *gate.TRUSTED_SELECTIONS, gate.CoverQuery, *Noise.__subclasses__()}
