@@ -57,7 +57,7 @@ def test_pages_are_numbered_without_gaps_and_listed_in_order():
     numbers = [int(page.name[:2]) for page in PAGES]
     assert numbers == list(range(1, len(PAGES) + 1)) and len(PAGES) >= 16
     index = (FOLDER / "README.md").read_text("utf-8")
-    listed = re.findall(r"^\| \[P(\d+)\]\((.+?)\) \| (.+) \|$", index, re.M)
+    listed = re.findall(r"^- \[P(\d+)\]\((.+?)\) (.+)$", index, re.M)
     titles = [page.read_text("utf-8").split("\n")[0] for page in PAGES]
     reported = [(str(n), page.name, title) for n, page, title in zip(numbers, PAGES, titles)]
     assert [(n, name, f"# P{n}. {title}") for n, name, title in listed] == reported
