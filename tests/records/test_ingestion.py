@@ -24,7 +24,7 @@ from metricdp.errors import InputError, ReadingError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, _vault, gate, measure
 from metricdp.records.engines import Source, embedded
-from metricdp.records.ingestion import cells, columns, lines, matching
+from metricdp.records.ingestion import cells
 from metricdp.records.ingestion.columns import names_of, simplified
 from metricdp.running.contributions import NUMBERS, contributors
 from tests import cases, refuses
@@ -241,42 +241,6 @@ def test_a_file_without_names_is_read_by_place(tmp_path):
     path.write_text("2,a\n1,b\n1.5,b\n")
     demand = mdp.PrivateDemand.from_frame(universe(IDS), path, node="2", user="1")
     assert counts(demand).tolist() == [1, 2, 0]
-
-
-def test_plain_blocks_are_read_as_line_by_line(monkeypatch):
-    rng = np.random.default_rng(0)
-    form = lines.Layout(("a", "b", "c"), ",")
-    plain = ["", "\r\n", "x,y\n", "\n\n", "a,b,c\n", " , ,\n"]
-    for odd in [*plain, ' ,"q,",\n', "\ufffd,,\n", "\ufeff,1,2\n"]:
-        rows = [",".join(map(str, r)) for r in rng.integers(0, 99, (3000, 3))]
-        data = ("\n".join(rows[:1500]) + "\n" + odd + "\n".join(rows[1500:]) + "\n").encode()
-        block = lines.Lines(data, form)
-        table, slow = block.table(["c", "a"]), block.columns(["c", "a"])
-        for name in ("c", "a"):
-            assert columns.texts(columns.column(table, name)) == columns.texts(slow[name])
-
-
-@pytest.mark.parametrize("ids", [[3, 1, 2**60], range(5), ["1", "a", " a", "1.0"], [1.5, 2, "x"]])
-def test_fast_matching_is_that_of_each_cell(ids):
-    find = matching.matcher(ids)
-    cells_ = ["1", "1.0", 1, 1.0, 2, "2", "a", " a", "a ", 1.5, "1.5", "x", str(2**60), 2**60, 3]
-
-    def alone(cell):
-        try:
-            return int(find.position(cell))
-        except InputError:
-            return None
-
-    known = [c for c in cells_ if alone(c) is not None]
-    assert find(known).tolist() == [alone(c) for c in known]
-    for kind in (str, int, float):
-        some = [c for c in known if type(c) is kind]
-        array = pa.array(some, pa.string()) if kind is str else np.array(some, kind)
-        assert find(columns.simplified(array)).tolist() == [alone(c) for c in some]
-    for cell in [c for c in cells_ if alone(c) is None]:
-        with pytest.raises(InputError):
-            array = pa.array([cell]) if isinstance(cell, str) else np.array([cell])
-            find(columns.simplified(array))
 
 
 def test_what_is_stripped_is_what_python_strips():

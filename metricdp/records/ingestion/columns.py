@@ -30,7 +30,7 @@ def column(block: Any, name: str) -> Column:
 
 def simplified(cells: Any) -> Column:
     """Any library's column as one of the three kinds of `Column`."""
-    if hasattr(cells, "to_native") and hasattr(cells, "implementation"):  # narwhals
+    if hasattr(cells, "to_native"):  # narwhals
         cells = cells.to_native()
     library = type(cells).__module__.partition(".")[0]
     if library == "polars" and str(cells.dtype) not in _NOT_IN_ARROW:
@@ -71,7 +71,7 @@ def _from_pandas(series: Any) -> Column:
         except ImportError:
             return series.tolist()
         with suppress(pa.ArrowException, UnicodeError):  # a lone surrogate: cell by cell
-            return _from_arrow(pa.array(series, from_pandas=True))
+            return _from_arrow(pa.array(series))
     return series.tolist()
 
 
@@ -118,12 +118,13 @@ def _objects(cells: Any) -> list[Any]:
     """Python objects of an Arrow array; None for dates that Python cannot represent."""
     with suppress(OverflowError, ValueError):
         return list(cells.to_pylist())
-    found: list[Any] = []
-    for cell in cells:
-        found.append(None)
-        with suppress(OverflowError, ValueError):
-            found[-1] = cell.as_py()
-    return found
+    return list(map(_object, cells))
+
+
+def _object(cell: Any) -> Any:
+    with suppress(OverflowError, ValueError):
+        return cell.as_py()
+    return None
 
 
 def _times(cells: Any) -> list[Any]:
@@ -157,7 +158,7 @@ def texts(cells: Column) -> list[str | None]:
     """`text_of` of each cell."""
     if isinstance(cells, np.ndarray):
         return list(map(str if cells.dtype.kind in "iu" else text_of, cells.tolist()))
-    return (trimmed(cells).to_pylist()) if is_text(cells) else [text_of(c) for c in cells]
+    return trimmed(cells).to_pylist() if is_text(cells) else [text_of(c) for c in cells]
 
 
 def numbers(cells: Column) -> Floats:
@@ -169,30 +170,23 @@ def numbers(cells: Column) -> Floats:
 
 def spelled(cells: Sequence[Any]) -> Floats:
     """`number_of` of each cell of a list; converted as a whole if all are plain numerals."""
-    array = None
     # not text, or not a number: cell by cell, with the same result
     with suppress(TypeError, ValueError):
         if not "".join(cells).translate(_IN_NUMBERS):
-            array = np.array(list(map(float, cells)), np.float64)
-    if array is None:
-        array = np.array([number_of(c) for c in cells], np.float64)
-    return array
+            return np.array(list(map(float, cells)), np.float64)
+    return np.array([number_of(c) for c in cells], np.float64)
 
 
 def points(values: Any, dimension: int) -> Floats:
     """Finite points (n, dimension) from an array, a frame or lists."""
-    array = values if isinstance(values, np.ndarray) else None
-    if array is None and hasattr(values, "__array__"):
-        array = np.asarray(values)
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise InputError(NO_NUMBER)
-    if array is None:
-        array = _nested(listed(values))
+    array = np.asarray(values) if hasattr(values, "__array__") else _nested(listed(values))
     if array.shape == (0,):
         array = np.empty((0, dimension))
     if array.ndim != 2 or array.shape[1] != dimension:
         raise InputError("points must have shape (n, d)")
-    if array.dtype.kind in "biuf":
+    if array.dtype.kind in "iuf":
         array = array.astype(np.float64)
     else:
         array = spelled([*array.ravel()]).reshape(array.shape)

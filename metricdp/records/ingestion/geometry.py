@@ -21,8 +21,6 @@ def of_shapes(shapes: Any) -> dict[str, Floats]:
     import shapely
 
     cells = np.array(list(shapes), dtype=object)
-    if not len(cells):
-        return dict(zip(AXES, (np.empty(0), np.empty(0))))
     alone = shapely.get_num_geometries(cells) == 1
     kinds = shapely.get_type_id(cells)
     first = np.where(alone & (kinds == 4), shapely.get_geometry(cells, 0), cells)
@@ -43,7 +41,8 @@ def of_wkb(cells: Any) -> dict[str, Floats]:
 
 def of_geojson(features: Sequence[Any]) -> dict[str, Floats]:
     """Columns `AXES` of GeoJSON features, parsed by Python's JSON reader."""
-    places = np.array([_place(feature) for feature in features], np.float64).reshape(-1, 2)
+    places = np.array([_place(feature) for feature in features], np.float64)
+    places = places.reshape(len(features), 2)  # also of none
     return dict(zip(AXES, (places[:, 0].copy(), places[:, 1].copy())))
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from metricdp.errors import InputError
 from metricdp.protocols import Space, box, finite
 from metricdp.records.ingestion.cells import EXACT, canonical, text_of
 from metricdp.records.ingestion.columns import Column as Column
-from metricdp.records.ingestion.columns import is_text, points, simplified, trimmed
+from metricdp.records.ingestion.columns import is_text, points, simplified
 
 UNKNOWN = "a record is no id of the universe"
 _SPREAD = 8
@@ -62,27 +64,24 @@ class Integers(Matcher):
     Consecutive ids need no lookup; others take a table, or a sorted array if they are sparse.
     """
 
-    def __init__(self, ids: Sequence[Any]) -> None:
-        self._n = len(ids)
-        self._low: int = min(ids) if len(ids) else 0
-        self._high: int = max(ids) if len(ids) else -1
+    def __init__(self, ids: range | Ints) -> None:
+        ends = np.array([ids[0], ids[-1]]) if isinstance(ids, range) else ids
+        self._low, self._high = int(ends.min()), int(ends.max())
         self._table: Ints | None = None
-        self._sorted: Ints | None = None
         self._order: Ints | None = None
-        if isinstance(ids, range) and ids.step == 1:
+        self._sorted: Ints = ends
+        if isinstance(ids, range):
             return
-        array = np.array(ids, np.int64)
-        if self._high - self._low < _SPREAD * self._n + 1024:
+        if self._high - self._low < _SPREAD * len(ids) + 1024:
             self._table = np.full(self._high - self._low + 1, -1, np.int64)
-            self._table[array - self._low] = np.arange(self._n)
+            self._table[ids - self._low] = np.arange(len(ids))
         else:
-            self._order = np.argsort(array, kind="stable")
-            self._sorted = array[self._order]
+            self._order = np.argsort(ids, kind="stable")
+            self._sorted = ids[self._order]
 
     def position(self, cell: Any) -> int:
         """The position of the integer that the cell is or spells."""
-        text = text_of(cell)
-        number = None if text is None or isinstance(cell, bool | np.bool_) else canonical(text)
+        number = canonical(text_of(cell) or "")
         if number is None or "." in number or not self._low <= int(number) <= self._high:
             raise InputError(UNKNOWN)
         return int(self._found(np.array([int(number)], np.int64))[0])
@@ -90,9 +89,8 @@ class Integers(Matcher):
     def __call__(self, cells: Column) -> Ints:
         """Positions of a column; a list of Python integers is converted as a whole."""
         if isinstance(cells, list) and all(type(c) is int for c in cells):
-            if cells and not self._low <= min(cells) <= max(cells) <= self._high:
-                raise InputError(UNKNOWN)
-            return self._found(np.array(cells, np.int64))
+            with suppress(OverflowError):
+                return self._of_numbers(np.array(cells, np.int64))
         return super().__call__(cells)
 
     def _of_numbers(self, cells: NDArray[Any]) -> Ints:
@@ -110,7 +108,7 @@ class Integers(Matcher):
         """Positions of integers in the range of the ids."""
         if self._table is not None:
             at = self._table[numbers - self._low]
-        elif self._sorted is not None and self._order is not None:
+        elif self._order is not None:
             place = np.searchsorted(self._sorted, numbers)
             at = np.where(self._sorted[place] == numbers, self._order[place], -1)
         else:
@@ -123,47 +121,31 @@ class Integers(Matcher):
 class Ids(Matcher):
     """Finds cells among distinct ids of any kind.
 
-    Four tables, in the order of the module's rule: by the object itself, by text, by kind and text,
-    by canonical numeral. Ambiguous keys have position -1.
+    Two tables, by the object itself and by its text, both with its kind. An ambiguous text has
+    position -1.
     """
 
     def __init__(self, ids: Sequence[Hashable]) -> None:
         self._as_they_are: dict[tuple[str, Hashable], int] = {}
-        self._by_text: dict[str, int] = {}
-        self._by_kind: dict[tuple[str, str], int] = {}
-        self._by_value: dict[str, int] = {}
+        self._by_text: dict[tuple[str, str], int] = {}
         for at, one in enumerate(ids):
-            kind = _kind(one)
-            text = text_of(one)
-            if text is None or (kind == "text" and text != one) or kind == "other":
-                self._as_they_are[kind, one] = at
+            kind, text = _kind(one), text_of(one)
+            self._as_they_are[kind, one] = at
             if text is not None:
-                self._add(self._by_text, text, at)
-                self._add(self._by_kind, (kind, text), at)
-                if kind == "number":
-                    self._add(self._by_value, canonical(text) or text, at)
-        for at, one in enumerate(ids):  # such as "a" beside "a "
-            if self._by_kind.get((_kind(one), text_of(one) or "")) == -1:
-                self._as_they_are[_kind(one), one] = at
-
-    @staticmethod
-    def _add(found: dict[Any, int], key: Any, at: int) -> None:
-        """Enter an id; a key that two ids share becomes ambiguous (-1)."""
-        found[key] = -1 if key in found else at
+                self._by_text[kind, text] = -1 if (kind, text) in self._by_text else at
 
     def position(self, cell: Any) -> int:
         """The rule of the module."""
-        kind = _kind(cell)
-        text = text_of(cell)
-        at = -1
-        if self._as_they_are:
-            at = self._as_it_is(kind, cell)
+        kind, text = _kind(cell), text_of(cell)
+        at = self._as_it_is(kind, cell)
         if at < 0 and text is not None:
-            at = self._by_text.get(text, -2)
-            if at == -1:  # ids of two kinds have this text
-                at = self._by_kind.get((kind, text), -1)
-            elif at == -2 and kind in ("text", "number"):
-                at = self._by_value.get(canonical(text) or text, -1)
+            found = {k: self._by_text[k, text] for k in _KINDS if (k, text) in self._by_text}
+            if len(found) == 1:
+                (at,) = found.values()
+            elif found:  # ids of several kinds have this text
+                at = found.get(kind, -1)
+            elif kind in ("text", "number"):
+                at = self._by_text.get(("number", canonical(text) or ""), -1)
         if at < 0:
             raise InputError(UNKNOWN)
         return at
@@ -173,11 +155,6 @@ class Ids(Matcher):
             return self._as_they_are.get((kind, cell), -1)
         except (TypeError, ValueError):  # it cannot be hashed, or its comparison has no truth value
             return -1
-
-    def _of_text(self, cells: Any) -> Ints:
-        if self._as_they_are:
-            return super()._of_text(cells)
-        return super()._of_text(trimmed(cells))
 
 
 class Anywhere(Matcher):
@@ -192,13 +169,15 @@ class Anywhere(Matcher):
         return 0
 
 
+_KINDS = ("text", "truth", "number", "other")
+
+
 def _kind(cell: Any) -> str:
     if isinstance(cell, str | bytes):
         return "text"
     if isinstance(cell, bool | np.bool_):
         return "truth"
-    number = hasattr(cell, "__float__") and hasattr(cell, "__abs__")
-    return "number" if number and text_of(cell) is not None else "other"
+    return "number" if isinstance(cell, Number) and text_of(cell) is not None else "other"
 
 
 def matcher(ids: Sequence[Hashable]) -> Matcher:
@@ -206,8 +185,9 @@ def matcher(ids: Sequence[Hashable]) -> Matcher:
     if isinstance(ids, range) and ids.step == 1:
         return Integers(ids)
     whole = [int(i) for i in ids if type(i) is int or isinstance(i, np.integer)]
-    if len(whole) == len(ids) > 0 and min(whole) >= -(2**63) and max(whole) < 2**63:
-        return Integers(whole)
+    if len(whole) == len(ids):
+        with suppress(OverflowError):
+            return Integers(np.array(whole, np.int64))
     return Ids(ids)
 
 

@@ -127,7 +127,7 @@ def _headers(path: Path) -> Shapefile | None:
     encoding = _encoding(path, start[29])
     fields = []
     at = 1
-    for i in range(0, len(head) - 1, 32):
+    for i in range(0, len(head), 32):
         one = head[i : i + 32]
         if one[:1] == b"\r":
             break
@@ -165,8 +165,8 @@ def _points(shapes: NDArray[np.uint8], at: Ints) -> Floats:
     inside = (start >= 100) & (at[:, 1] >= 4) & (start + at[:, 1] <= len(shapes))
     kinds = np.zeros(len(at), np.int64)
     kinds[inside] = _gathered(shapes, start[inside], "<i4", 1)[:, 0]
-    single = (kinds % 10 == 1) & (kinds < 30) & (at[:, 1] >= 20)
-    several = (kinds % 10 == 8) & (kinds < 30) & (at[:, 1] >= 56)
+    single = np.isin(kinds, (1, 11, 21)) & (at[:, 1] >= 20)
+    several = np.isin(kinds, (8, 18, 28)) & (at[:, 1] >= 56)
     several[several] = _gathered(shapes, start[several] + 36, "<i4", 1)[:, 0] == 1
     places[single] = _gathered(shapes, start[single] + 4, "<f8", 2)
     places[several] = _gathered(shapes, start[several] + 40, "<f8", 2)
