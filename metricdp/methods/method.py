@@ -122,6 +122,10 @@ class Method(ABC):
         for asked in self.least(terms, question):
             terms.scale_of(asked)
 
+    def asks_nothing(self, question: Any) -> bool:
+        """Whether, by public facts, `work` asks nothing: then the call is free."""
+        return self.free
+
     @abstractmethod
     def work(self, terms: Terms, question: Any) -> Steps:
         """Yield requests, and return a release or a result. ``question.seed`` sets public coins."""

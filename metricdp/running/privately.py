@@ -88,7 +88,7 @@ def private_answer(
 ) -> tuple[Result, BudgetSlice]:
     """Charge (epsilon, delta) for a checked question, and answer it by the method."""
     accountant = Accountant(question.universe, demand, ledger)
-    if recipe.free:
+    if recipe.asks_nothing(question):
         budget_slice = accountant.nothing()
     else:
         confirm = partial(recipe.confirm, question=question)

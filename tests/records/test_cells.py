@@ -154,6 +154,20 @@ def test_times_of_arrays_are_times(unit):
     refuses("missing", names_of, times - times)
 
 
+@cases(
+    ("cell", "text"),
+    (np.datetime64("2026-11-23T10:00:00.000000001"), "2026-11-23 10:00:00.000000001"),
+    (np.datetime64("2026-11-23T10:00:00.000001000"), "2026-11-23 10:00:00.000001"),
+    (np.datetime64(10**6, "ps"), "1970-01-01 00:00:00.000001"),
+    (np.datetime64("2026-11-23T10:00:00"), "2026-11-23 10:00:00"),
+    (np.datetime64("2026-11-23"), "2026-11-23"),
+    (np.datetime64("30000-01-01"), None),
+    (np.datetime64(2**60, "us"), None),
+)
+def test_the_text_of_times(cell, text):
+    assert text_of(cell) == text
+
+
 @pytest.mark.parametrize("make", [list, np.array], ids=["list", "array"])
 @pytest.mark.parametrize(
     ("cells", "names"),

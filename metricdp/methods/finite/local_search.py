@@ -48,7 +48,7 @@ class LocalSearch(Method):
 
     **Privacy.** epsilon-DP; (epsilon, delta)-DP where a delta is given and pays for more:
     `metricdp.methods.finite.local_search`. Where only one answer is possible (k is the number of
-    candidates, or of required centers), nothing is drawn, and the call is charged all the same.
+    candidates, or of required centers), nothing is asked or charged.
 
     Parameters
     ----------
@@ -141,8 +141,16 @@ class LocalSearch(Method):
             self._start_method.confirm(terms.at(self._price_of_start(terms)), question)
         return []
 
+    def asks_nothing(self, question: Question) -> bool:
+        """Whether there is only one answer."""
+        return only_one_answer(question)
+
     def work(self, terms: Terms, question: Question) -> Steps:
         """The last centers, or the set selected at the end. Without swaps the start gets all."""
+        if only_one_answer(question):
+            others = np.setdiff1d(question.places, question.opened)
+            at = np.concatenate([question.opened, others])[: question.k]
+            return Result(question.names(at), question.k, self.name, terms.nothing())
         visited = yield from self.visited(terms, question)
         at = visited[-1]
         if self.final and len(visited) > 1:
@@ -153,15 +161,14 @@ class LocalSearch(Method):
         return Result(question.names(at), question.k, self.name, receipt)
 
     def visited(self, terms: Terms, question: Question) -> Generator[Any, Any, list[Ints]]:
-        """All sets of centers in turn (positions, the required first): T + 1 of them, or one if
-        nothing can be swapped.
+        """All sets of centers in turn (positions, the required first): T + 1 of them.
 
         **Privacy.** All of them are released. With `final`, the share of one selection is left.
         """
         at = yield from self._begin(terms, question)
         visited = [at]
         selections = self._selections
-        if not self.steps or only_one_answer(question):
+        if not self.steps:
             return visited
         allowed = None if question.candidates is None else question.names(question.candidates)
         query = SwapQuery(
@@ -190,9 +197,6 @@ class LocalSearch(Method):
         return Cost.of(pure_epsilon(share * (terms.price.rho or Fraction(0))))
 
     def _begin(self, terms: Terms, question: Question) -> Generator[Any, Any, Ints]:
-        if only_one_answer(question):
-            others = np.setdiff1d(question.places, question.opened)
-            return np.concatenate([question.opened, others])[: question.k]
         if self._start_method is None:
             return public_start(question, self.start == "k-median++")
         work = partial(self._start_method.work, question=question)

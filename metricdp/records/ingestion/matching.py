@@ -122,39 +122,39 @@ class Ids(Matcher):
     """Finds cells among distinct ids of any kind.
 
     Two tables, by the object itself and by its text, both with its kind. An ambiguous text has
-    position -1.
+    no position.
     """
 
     def __init__(self, ids: Sequence[Hashable]) -> None:
         self._as_they_are: dict[tuple[str, Hashable], int] = {}
-        self._by_text: dict[tuple[str, str], int] = {}
+        self._by_text: dict[tuple[str, str], int | None] = {}
         for at, one in enumerate(ids):
             kind, text = _kind(one), text_of(one)
             self._as_they_are[kind, one] = at
             if text is not None:
-                self._by_text[kind, text] = -1 if (kind, text) in self._by_text else at
+                self._by_text[kind, text] = None if (kind, text) in self._by_text else at
 
     def position(self, cell: Any) -> int:
         """The rule of the module."""
         kind, text = _kind(cell), text_of(cell)
         at = self._as_it_is(kind, cell)
-        if at < 0 and text is not None:
+        if at is None and text is not None:
             found = {k: self._by_text[k, text] for k in _KINDS if (k, text) in self._by_text}
             if len(found) == 1:
                 (at,) = found.values()
             elif found:  # ids of several kinds have this text
-                at = found.get(kind, -1)
+                at = found[kind]
             elif kind in ("text", "number"):
-                at = self._by_text.get(("number", canonical(text) or ""), -1)
-        if at < 0:
+                at = self._by_text.get(("number", canonical(text) or ""))
+        if at is None:
             raise InputError(UNKNOWN)
         return at
 
-    def _as_it_is(self, kind: str, cell: Any) -> int:
-        try:
-            return self._as_they_are.get((kind, cell), -1)
-        except (TypeError, ValueError):  # it cannot be hashed, or its comparison has no truth value
-            return -1
+    def _as_it_is(self, kind: str, cell: Any) -> int | None:
+        # it may have no hash, or its comparison no truth value
+        with suppress(TypeError, ValueError):
+            return self._as_they_are.get((kind, cell))
+        return None
 
 
 class Anywhere(Matcher):

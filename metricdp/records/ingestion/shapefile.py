@@ -59,11 +59,12 @@ class Shapefile:
         first, width, n_rows = self._places
         table = _mapped(_beside(self.path, ".dbf"))
         shapes = _mapped(self.path)
-        index = _mapped(_beside(self.path, ".shx"))[100:].view(">i4").reshape(-1, 2)
+        index = _mapped(_beside(self.path, ".shx"))[100:].view(">i4").reshape(n_rows, 2)
         by_name = {field.name: field for field in self.fields}
         for start in range(0, n_rows, size):
             stop = min(start + size, n_rows)
-            rows = table[first + start * width : first + stop * width].reshape(-1, width)
+            rows = table[first + start * width : first + stop * width]
+            rows = rows.reshape(stop - start, width)
             kept = rows[:, 0] != ord("*")
             rows = rows[kept]
             cells = {name: self._column(by_name[name], rows) for name in names}
@@ -128,12 +129,11 @@ def _headers(path: Path) -> Shapefile | None:
     fields = []
     at = 1
     for i in range(0, len(head), 32):
-        one = head[i : i + 32]
-        if one[:1] == b"\r":
+        if head[i] == ord("\r"):
             break
-        name = one[:11].partition(b"\0")[0].decode(encoding, "replace").strip()
-        fields.append(ShapefileField(name, chr(one[11]), at, at + one[16]))
-        at += one[16]
+        name = head[i : i + 11].partition(b"\0")[0].decode(encoding, "replace").strip()
+        fields.append(ShapefileField(name, chr(head[i + 11]), at, at + head[i + 16]))
+        at += head[i + 16]
     whole = table.stat().st_size >= first + n_rows * width
     if not whole or at != width or odd or n_records != n_rows:
         return None
@@ -162,10 +162,10 @@ def _points(shapes: NDArray[np.uint8], at: Ints) -> Floats:
     """Places of shapes from their offsets and lengths in bytes: a point, or a multipoint of one."""
     places = np.full((len(at), 2), np.nan)
     start = at[:, 0] + 8  # the number and the length of a record come first
-    inside = (start >= 100) & (at[:, 1] >= 4) & (start + at[:, 1] <= len(shapes))
+    inside = (start >= 100) & (at[:, 1] >= 20) & (start + at[:, 1] <= len(shapes))
     kinds = np.zeros(len(at), np.int64)
     kinds[inside] = _gathered(shapes, start[inside], "<i4", 1)[:, 0]
-    single = np.isin(kinds, (1, 11, 21)) & (at[:, 1] >= 20)
+    single = np.isin(kinds, (1, 11, 21))
     several = np.isin(kinds, (8, 18, 28)) & (at[:, 1] >= 56)
     several[several] = _gathered(shapes, start[several] + 36, "<i4", 1)[:, 0] == 1
     places[single] = _gathered(shapes, start[single] + 4, "<f8", 2)

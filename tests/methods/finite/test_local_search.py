@@ -16,7 +16,7 @@ from metricdp.methods import DPHST
 from metricdp.methods.finite.local_search import LocalSearch, public_start
 from metricdp.methods.question import Question
 from metricdp.running.runner import Run
-from tests import each, naive, refuses, tries
+from tests import cases, each, naive, refuses, tries
 from tests.records.test_scores import metric_of
 
 STARTS = ("hst", "k-median++", "random")
@@ -134,6 +134,21 @@ def test_public_starts_are_seeded_and_keep_to_the_candidates():
         assert at[0] == 3 and len(set(at.tolist())) == 4
         assert set(at[1:].tolist()) <= set(range(10, 20))
         assert at.tolist() == public_start(question, spread).tolist()
+
+
+@cases(
+    ("k", "options", "centers"),
+    (60, {}, ROAD.ids),
+    (2, {"opened": [7, 5]}, [5, 7]),
+    (3, {"candidates": [9, 1], "opened": [5]}, [5, 1, 9]),
+    ids=str,
+)
+def test_the_only_answer_is_public_and_free(k, options, centers, sealed):
+    demand, ledger = mdp.PrivateDemand(ROAD, [3] * 20), Ledger(1)
+    asked = {"epsilon": 1, "ledger": ledger, "method": "local-search"}
+    result = mdp.k_median(ROAD, demand, k, **asked, **options)
+    assert result.centers == centers and not result.receipt.mechanisms
+    assert result.receipt.epsilon == 0 and not ledger.entries
 
 
 @tries(60, naive.graphs(8), st.data(), st.sampled_from([1, 2]), fixed=True)
