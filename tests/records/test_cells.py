@@ -163,8 +163,11 @@ def test_times_of_arrays_are_times(unit):
     (np.datetime64("2026-11-23"), "2026-11-23"),
     (np.datetime64("30000-01-01"), None),
     (np.datetime64(2**60, "us"), None),
+    (np.datetime64("NaT", "ns"), None),
+    (np.datetime64("NaT", "D"), None),
 )
-def test_the_text_of_times(cell, text):
+def test_times_of_numpy_keep_their_digits(cell, text):
+    """Cut to microseconds, two were one."""
     assert text_of(cell) == text
 
 

@@ -2,14 +2,14 @@
 beside each line by itself.
 """
 
+import itertools
 import re
 
 import pyarrow as pa
 import pytest
-from hypothesis import strategies as st
 
 from metricdp.records.ingestion import columns, lines
-from tests import cases, refuses, tries
+from tests import cases, refuses
 
 ODD = [
     "",
@@ -33,24 +33,21 @@ def texts_of(block, names):
     return [columns.texts(columns.column(block, name)) for name in names]
 
 
-@tries(
-    200,
-    st.lists(st.sampled_from(ROWS), max_size=2),
-    st.sampled_from([b"\n", b"\r\n", b"\n\n"]),
-    st.sampled_from([",", "\t", None]),
-    st.sampled_from([("a", "b", "c"), ("a", "b"), ("a",), None]),
-    st.sampled_from([1, LONG]),
-)
-def test_blocks_are_read_as_line_by_line(odd, end, delimiter, names, size):
+@pytest.mark.parametrize("delimiter", [",", "\t", None])
+@pytest.mark.parametrize("names", [("a", "b", "c"), ("a", "b"), ("a",), None])
+@pytest.mark.parametrize("size", [1, LONG])
+def test_blocks_are_read_as_line_by_line(delimiter, names, size):
+    form = lines.Layout(names, delimiter)
     asked = ["3", "1"] if names is None else [names[-1], names[0]][: len(names)]
     cells = [mark * 999 for mark in "123"[: len(names or "abc")]]
     plain = (delimiter or " ").join(cells).encode()
-    some = [plain] * (size // len(plain + end) + 1)
-    block = lines.Lines(end.join([*some, *odd, plain, b""]), lines.Layout(names, delimiter))
-    table = block.table(asked)
-    assert texts_of(table, asked) == texts_of(block.columns(asked), asked)
     simple = names is not None and len(names) > 1 and delimiter is not None and size == LONG
-    assert odd or isinstance(table, pa.Table) == simple
+    for odd, end in itertools.product([None, *ROWS], [b"\n", b"\r\n", b"\n\n"]):
+        rows = [plain] * (size // len(plain + end) + 1) + [row for row in (odd,) if row is not None]
+        block = lines.Lines(end.join([*rows, plain, b""]), form)
+        table = block.table(asked)
+        assert texts_of(table, asked) == texts_of(block.columns(asked), asked), odd
+        assert odd is not None or isinstance(table, pa.Table) == simple
 
 
 def test_a_block_without_a_line_end_or_without_a_line():
@@ -112,27 +109,29 @@ def test_a_first_row_that_names_no_columns_is_refused(rows, rule):
     refuses(rule, lines.layout, rows, "t.csv", ["a"])
 
 
-HEADS = ["a,b", "", "# a", " % ", "\ufeffa,b", "\ufeff# x"]
-
-
-@tries(
-    100,
-    st.lists(st.sampled_from(HEADS), max_size=4),
-    st.lists(st.sampled_from(["\n", "\r\n", "\r"]), min_size=4, max_size=4),
-    st.lists(st.integers(0, 40), max_size=5),
+@cases(
+    "head", [], ["a,b"], ["", "a,b"], ["# a", " % ", "a,b", ""], ["\ufeff# x", "\ufeffa,b"], ids=str
 )
-def test_the_header_ends_with_the_row_of_names_wherever_a_file_is_cut(head, ends, cuts):
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_the_header_ends_with_the_row_of_names_wherever_a_file_is_cut(head, end):
     """Two chunks may part a line end, also that of the row of names."""
-    data = ("".join(map("".join, zip(head, ends))) + "1,2\n3,4\n").encode()
+    data = ("".join(line + end for line in head) + "1,2\n3,4\n").encode()
     whole = re.findall(rb"[^\r\n]*(?:\r\n|\r|\n)", data)
     names = next(i for i, line in enumerate(whole) if b"," in line)
-    chunks = [data[a:b] for a, b in zip([0, *sorted(cuts)], [*sorted(cuts), len(data)])]
-    found = b"".join(block.data for block in lines.blocks(chunks, lines.Layout(("a", "b"), ",")))
-    assert found == lines.body(data) == b"".join(whole[names + 1 :])
     shown = [line.decode().strip("\ufeff\r\n") for line in whole[: names + 1]]
     assert lines.header(data) == [*shown, ""]
-    bare = b"".join(block.data for block in lines.blocks(chunks, lines.Layout(None, ",")))
-    assert bare == data
+    for first, more in itertools.product(range(len(data) + 1), range(3)):
+        chunks = [data[:first], data[first : first + more], data[first + more :]]
+        found = lines.blocks(chunks, lines.Layout(("a", "b"), ","))
+        assert b"".join(block.data for block in found) == b"".join(whole[names + 1 :])
+        bare = lines.blocks(chunks, lines.Layout(None, ","))
+        assert b"".join(block.data for block in bare) == data
+
+
+def test_blocks_hold_whole_lines():
+    chunks = [b"1,2\n3", b",4", b"\n5,6\n7,8\n", b"9"]
+    found = [block.data for block in lines.blocks(chunks, lines.Layout(None, ","))]
+    assert found == [b"1,2\n", b"3,4\n5,6\n7,8\n", b"9"]
 
 
 @pytest.mark.parametrize("data", [b"", b"# a\n", b"a,b", b"# a\r\n\n"])

@@ -6,8 +6,6 @@ import gzip
 import uuid
 from importlib.util import find_spec
 
-import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -287,15 +285,6 @@ def test_packed_files_say_so_by_their_names(tmp_path):
 def test_marks_and_blank_lines(tmp_path):
     texts = (b"u,v\nc,3\n", "\ufeffu,v\nd,4\n", "\n\nu,v\ne,5\n")
     assert records_of_texts(tmp_path, *texts) == [5, 0, 0]
-
-
-def test_dates_of_numpy_keep_their_digits():
-    """Cut to microseconds, two were one."""
-    for digits in ("", ".000001", ".000000001", ".100000001"):
-        text = f"2026-11-23T00:00:01{digits}"
-        assert text_of(np.datetime64(text)) == str(pd.Timestamp(text))
-    assert text_of(np.datetime64("1970-01-01T00:00:01.000000000001")).endswith("000001")
-    assert text_of(np.datetime64("NaT", "ns")) is None
 
 
 @pytest.mark.extended
