@@ -66,8 +66,9 @@ class Areas:
         at = points.positions(ids)
         known = [(i, one) for i, one in zip(at.tolist(), labels) if one is not None and one == one]
         given = {i: one for i, one in known if str(one) != ELSEWHERE}  # the same as no label
-        names = sorted(set(map(str, given.values())))
-        if len(set(given.values())) > len(names):
+        named = {str(one): one for one in given.values()}
+        names = sorted(named)
+        if any(named[str(one)] != one for one in given.values()):
             raise InputError("by= has different labels of one name, such as 1 and '1'")
         number = {name: i for i, name in enumerate(names)}
         table = np.full(len(points), len(names))

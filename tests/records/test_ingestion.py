@@ -326,6 +326,13 @@ def test_a_file_that_lacks_a_column_is_named(tmp_path):
     refuses("is not in all of the files", lambda: n_users(folder_of(tmp_path, pa.array(["a"]))))
 
 
+def test_tables_in_memory_with_two_columns_of_one_name_are_refused():
+    for names in (["v", "u", "u"], ["v", "w", "w", "u"]):
+        cells = [[7]] * len(names)
+        for table in (pd.DataFrame([[7] * len(names)], columns=names), pa.table(cells, names)):
+            refuses("two columns of the table have the same name", n_users, table)
+
+
 def test_folders_that_name_a_column_are_text(tmp_path):
     for user in ("007", "7"):
         (tmp_path / f"u={user}").mkdir()

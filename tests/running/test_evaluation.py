@@ -361,6 +361,8 @@ def test_labels_that_say_nothing_are_refused_before_a_charge(town, by):
 def test_labels_of_points_are_refused_in_a_box_and_where_names_agree(town):
     refuses("polygons", lambda: Areas.of(mdp.EuclideanSpace([0, 0], [1, 1]), ["a"]))
     refuses("different labels of one name", Areas.of, town, {town.ids[0]: 1, town.ids[1]: "1"})
+    three = dict(zip(town.ids, (1, "1", True)))  # 1 is True, and of another name
+    refuses("different labels of one name", Areas.of, town, three)
 
 
 def test_polygons_hold_points_of_graphs_and_of_boxes(town):

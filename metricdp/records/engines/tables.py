@@ -50,6 +50,8 @@ def _in_memory(table: Any) -> Any:
 
     try:
         return nw.to_native(nw.from_native(table, eager_only=True))
+    except nw.exceptions.DuplicateError:
+        raise InputError("two columns of the table have the same name") from None
     except TypeError:
         return None
 
