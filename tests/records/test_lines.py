@@ -25,7 +25,7 @@ ODD = [
     "a\0,b,c",
 ]
 ODD += ["é,ü,\u3000", "a\rb,c,d", "#,a,b", "a,b,c,d", "a\tb\tc", "a b c", "null,NA,", " a , b , c "]
-ROWS = [text.encode() for text in ODD] + [b"\xff,a,b", b"a,b,\xc3", b"a,b,c\x85"]
+ROWS = [text.encode() for text in ODD] + [b"\xff,a,b", b"a,\xff,b", b"a,b,\xc3", b"a,b,c\x85"]
 LONG = 10_000  # bytes from which on Arrow parses a block
 
 
@@ -115,7 +115,7 @@ def test_a_first_row_that_names_no_columns_is_refused(rows, rule):
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_the_header_ends_with_the_row_of_names_wherever_a_file_is_cut(head, end):
     """Two chunks may part a line end, also that of the row of names."""
-    data = ("".join(line + end for line in head) + "1,2\n3,4\n").encode()
+    data = ("".join(line + end for line in head) + f"1,2{end}3,4{end}").encode()
     whole = re.findall(rb"[^\r\n]*(?:\r\n|\r|\n)", data)
     names = next(i for i, line in enumerate(whole) if b"," in line)
     shown = [line.decode().strip("\ufeff\r\n") for line in whole[: names + 1]]

@@ -179,7 +179,7 @@ def _quickly(data: bytes, layout: Layout, names: Sequence[str]) -> Any:
         return None
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
-    if b"\r" in data or not _is_text(data):
+    if b"\r" in data:
         return None
     try:
         import pyarrow as pa
@@ -187,6 +187,7 @@ def _quickly(data: bytes, layout: Layout, names: Sequence[str]) -> Any:
     except ImportError:
         return None
     try:
+        data.decode()  # Arrow checks only the columns that it reads
         return fast.read_csv(
             pa.BufferReader(data),
             fast.ReadOptions(column_names=list(known), use_threads=False),
@@ -199,14 +200,6 @@ def _quickly(data: bytes, layout: Layout, names: Sequence[str]) -> Any:
         )
     except (pa.ArrowException, UnicodeError, ValueError):  # a row of another width: line by line
         return None
-
-
-def _is_text(data: bytes) -> bool:
-    """Whether all bytes are UTF-8: Arrow checks only the columns that it reads."""
-    try:
-        return data.isascii() or bool(data.decode())
-    except UnicodeDecodeError:
-        return False
 
 
 def without_head(chunks: Iterable[bytes]) -> Iterator[bytes]:
