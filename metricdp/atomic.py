@@ -22,7 +22,7 @@ except ImportError:  # pragma: no cover - Windows
 
 def _beside(target: Path, start: str, end: str) -> Path:
     """An unused name beside a file, chosen before the file is made so that it is always removed."""
-    return target.with_name(f"{start}{secrets.token_hex(4)}{end}")
+    return target.parent / f"{start}{secrets.token_hex(4)}{end}"
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from metricdp.arguments import Floats, Ints, floats, positive
+from metricdp.arguments import Floats, Ints, floats, listed
 from metricdp.errors import InputError
 from metricdp.methods import views
 from metricdp.methods.summary import Stability, Summary
@@ -346,7 +346,7 @@ class Solution:
     def percentile(self, percents: Iterable[float]) -> list[float]:
         """Percentiles of the distance, over the weight that is served."""
         rule = "percentiles must be numbers from 0 to 100"
-        wanted = floats(list(percents), rule)
+        wanted = floats(listed(percents, "percentiles"), rule)
         if not ((wanted >= 0) & (wanted <= 100)).all():
             raise InputError(rule)
         order = np.argsort(self._distances, kind="stable")
@@ -439,8 +439,7 @@ class Solution:
         if within is None:
             limit = 0.5 * (_finite(self.mean) or 0.0)
         else:
-            length = in_units_of(instance.metric, within, "within")
-            limit = positive(length, "within", or_zero=True)
+            limit = in_units_of(instance.metric, within, "within")
         return site_costs(instance, self.objective, self._chosen.sites, limit)
 
     def _found_anew(self, weights: Floats) -> tuple[Ints, float]:

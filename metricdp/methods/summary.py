@@ -154,11 +154,7 @@ def mean_distance(places: Places, centers: Centers, within: Any, level: float) -
     _, away = places.served(centers)
     if within is None:
         return places.credible.mean(away, level)
-    if isinstance(within, str):
-        within = in_units_of(places.universe, within, "within")
-    limit = floats(within, "within")
-    if limit.ndim or not np.isfinite(limit) or limit < 0:
-        raise InputError(f"within must be a distance of at least 0, got {shown(within)}")
+    limit = in_units_of(places.universe, within, "within")
     return places.credible.mean((away <= limit).astype(np.float64), level, rising=True)
 
 

@@ -81,10 +81,10 @@ def in_units_of(metric: Space, distance: Any, name: str) -> float:
     Raises
     ------
     InputError
-        The unit is not known, or is of another kind than the metric's.
+        It is negative or no number, or its unit is not known, or of another kind than the metric's.
     """
     if not isinstance(distance, str):
-        return float(distance)
+        return positive(distance, name, or_zero=True)
     number, unit = _parsed(distance, name)
     own = metric.measured_in
     if own is None:

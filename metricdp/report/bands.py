@@ -147,7 +147,7 @@ def checked_ends(limits: Any, metric: Any) -> list[float]:
     """The ends of bands in the units of a metric, after a check."""
     if isinstance(limits, str) or not isinstance(limits, Iterable):
         raise InputError(f"bands need distances, such as [500, 1000]; got {shown(limits)}")
-    ends = [float(in_units_of(metric, limit, "limits")) for limit in limits]
+    ends = [in_units_of(metric, limit, "limits") for limit in limits]
     if not ends or min(ends) <= 0 or ends != sorted(set(ends)):
         raise InputError(f"bands need growing positive distances, such as [500, 1000]; got {ends}")
     return ends

@@ -39,6 +39,13 @@ def test_every_save_returns_the_path_and_follows_links(release, tmp_path, monkey
         Path(f"real.{ending}").unlink()
 
 
+def test_a_folder_is_no_file(release, tmp_path):
+    for made in (release, mdp.build_hst(TOWN)):
+        for folder in (tmp_path, "/", "."):
+            refuses("", made.save, folder, error=OSError)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("method", ["partition", "hst", "max-coverage"])
 def test_the_same_answers_and_receipt(tmp_path, method):
     demand = mdp.PrivateDemand(TOWN, [(1, 1)] * 300 + [(7, 6)] * 500)

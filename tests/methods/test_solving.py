@@ -191,6 +191,8 @@ def test_what_a_solution_tells():
     assert plan.mean == pytest.approx(0.3)
     assert plan.percentiles == {50.0: 0.0, 90.0: 1.0, 95.0: 1.0, 100.0: 1.0}
     assert plan.percentile([70]) == [0.0]
+    for wrong in (None, 50, [101], ["x"]):
+        refuses("percentiles must be", plan.percentile, wrong)
     rows = plan.to_frame().set_index("center")
     assert rows["load"].to_dict() == plan.loads
     assert rows["demand"].to_dict() == {"a": 5.0, "f": 5.0}

@@ -95,7 +95,7 @@ def test_areas_do_not_overlap_and_are_saved(tmp_path):
     assert len(gpd.read_file(placed.save(tmp_path / "bands.GeoJSON"))) == 3
 
 
-@pytest.mark.parametrize("limits", [[], [0], [2, 1], [1, 1], 5, "10", ["far"]])
+@pytest.mark.parametrize("limits", [[], [0], [2, 1], [1, 1], 5, "10", ["far"], [None], [[1, 2]], [-1]])
 def test_what_are_no_limits_is_refused(limits):
     refuses("", lambda: mdp.k_median(town(), k=1).bands(limits))
 
