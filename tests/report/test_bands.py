@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from tests import path_metric, refuses
+from tests import cases, path_metric, refuses
 from tests.report.conftest import settle
 
 LIMITS = [1.5, 3.25]
@@ -95,7 +95,7 @@ def test_areas_do_not_overlap_and_are_saved(tmp_path):
     assert len(gpd.read_file(placed.save(tmp_path / "bands.GeoJSON"))) == 3
 
 
-@pytest.mark.parametrize("limits", [[], [0], [2, 1], [1, 1], 5, "10", ["far"], [None], [[1, 2]], [-1]])
+@cases("limits", [], [0], [2, 1], [1, 1], 5, "10", ["far"], [None], [[1, 2]], [-1])
 def test_what_are_no_limits_is_refused(limits):
     refuses("", lambda: mdp.k_median(town(), k=1).bands(limits))
 
