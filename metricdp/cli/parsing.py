@@ -314,6 +314,13 @@ def column(text: str) -> str:
     return text
 
 
+def page_text(text: str) -> str:
+    """Text of a page; bytes that are not UTF-8 come from the command line as surrogates."""
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise argparse.ArgumentTypeError("must be UTF-8 text")
+    return text
+
+
 def box(text: str) -> list[float]:
     """The four numbers of a box."""
     with suppress(ValueError):

@@ -443,5 +443,6 @@ def test_a_tree_that_does_not_fit_is_refused_before_anything_is_charged(world, c
             "hst or local-search, not for partition",
         ),
         (["cluster", "roads.csv", "-k", "2", "--tree", "roads.npz"], "private demand"),
+        ([*PRIVATE, "--map", "map.html", "--title", "\udcff"], "--title: must be UTF-8 text"),
     ):
         fails(capsys, rule, *argv)
