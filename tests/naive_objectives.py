@@ -41,17 +41,6 @@ def best_of(value, costs, k, allowed, opened=(), largest=False):
     return max(values) if largest else min(values)
 
 
-def fewest(covers, allowed, opened=()):
-    """Least number of rows of a 0-1 matrix, the opened among them, that cover all columns."""
-    for k in range(max(len(opened), 1), len(allowed) + 1):
-        found = best_of(
-            lambda rows: float(rows.any(axis=0).all()), covers, k, allowed, opened, True
-        )
-        if found:
-            return k
-    return None
-
-
 def with_prices(costs, weights, prices):
     """Weighted distances and what the rows cost to open."""
     return float(weights @ costs.min(axis=0)) + float(np.sum(prices))

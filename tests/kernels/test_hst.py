@@ -3,7 +3,6 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import metricdp as mdp
 from metricdp.kernels.hst import (
@@ -18,7 +17,7 @@ from metricdp.kernels.hst import (
 )
 from tests import naive, tries
 
-few = settings(max_examples=150, derandomize=True)
+SEEDS = st.integers(0, 10**6)
 
 
 def unlabeled(n, radii):
@@ -37,8 +36,7 @@ def check(found, distances, order):
         ]
 
 
-@few
-@given(graph=naive.graphs(longest=50), seed=st.integers(0, 99), at=st.integers(0, 40))
+@tries(150, naive.graphs(longest=50), st.integers(0, 99), st.integers(0, 40), fixed=True)
 def test_graph_labels(graph, seed, at):
     n, edges = graph
     distances, order = naive.all_pairs(n, edges), np.random.default_rng(seed).permutation(n)
@@ -49,14 +47,15 @@ def test_graph_labels(graph, seed, at):
     check(found, distances, order)
 
 
-@few
-@given(
-    seed=st.integers(0, 10**6),
+@tries(
+    150,
+    seed=SEEDS,
     n=st.integers(1, 80),
     d=st.integers(1, 4),
     euclidean=st.booleans(),
     side=st.integers(1, 60),
     at=st.integers(0, 80),
+    fixed=True,
 )
 def test_vector_labels(seed, n, d, euclidean, side, at):
     rng = np.random.default_rng(seed)
@@ -71,7 +70,7 @@ def test_vector_labels(seed, n, d, euclidean, side, at):
     check(found, distances, order)
 
 
-@tries(150, seed=st.integers(0, 10**6), n=st.integers(1, 40), at=st.integers(0, 40), fixed=True)
+@tries(150, seed=SEEDS, n=st.integers(1, 40), at=st.integers(0, 40), fixed=True)
 def test_row_labels(seed, n, at):
     rng = np.random.default_rng(seed)
     matrix = rng.integers(0, 30, (n, n))
@@ -82,13 +81,7 @@ def test_row_labels(seed, n, at):
     check(found, matrix, order)
 
 
-@few
-@given(
-    seed=st.integers(0, 10**6),
-    n=st.integers(1, 30),
-    n_levels=st.integers(1, 7),
-    spread=st.integers(1, 3),
-)
+@tries(150, SEEDS, st.integers(1, 30), st.integers(1, 7), st.integers(1, 3), fixed=True)
 def test_nested_clusters(seed, n, n_levels, spread):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, min(n, spread), (n, n_levels)).astype(np.int32, "F")

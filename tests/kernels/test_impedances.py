@@ -18,17 +18,11 @@ IMPEDANCES = [
 DISTANCES = np.array([0.0, 0.5, 2.5, 3.0, 4.0, 4.0 * (1 + 5e-10), 4.1, 17.0])
 
 
-@pytest.mark.parametrize("impedance", IMPEDANCES)
-def test_terms_are_the_distribution(impedance):
-    found = np.empty(len(DISTANCES))
-    impedance_costs(DISTANCES, impedance.terms, found)
-    assert found == pytest.approx(impedance(DISTANCES), rel=1e-12)
-    assert [impedance_cost(float(d), impedance.terms) for d in DISTANCES] == pytest.approx(found)
-
-
-@pytest.mark.parametrize("power", [1, 2])
-def test_powers(power):
-    found = np.empty(len(DISTANCES))
-    impedance_costs(DISTANCES, power, found)
-    assert np.array_equal(found, DISTANCES**power)
-    assert [impedance_cost(float(d), power) for d in DISTANCES] == found.tolist()
+@pytest.mark.parametrize("impedance", [*IMPEDANCES, 1, 2])
+def test_terms_are_the_distribution_and_powers_themselves(impedance):
+    power = isinstance(impedance, int)
+    terms, found = impedance if power else impedance.terms, np.empty(len(DISTANCES))
+    impedance_costs(DISTANCES, terms, found)
+    expected = DISTANCES**impedance if power else impedance(DISTANCES)
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert [impedance_cost(float(d), terms) for d in DISTANCES] == pytest.approx(found)

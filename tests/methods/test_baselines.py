@@ -3,6 +3,7 @@ algorithm it says it is.
 """
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from metricdp.methods.baselines import count_share
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
-from tests import cases, refuses
+from tests import cases, each, named, refuses
 from tests.methods.spending import BOX, blobs, box, cost
 
 M = mdp.methods
@@ -198,19 +199,13 @@ def test_moved_parts_are_paid_from_their_own_budget_slice():
 # refusals
 
 
-@cases(
-    "make",
-    lambda: M.Lloyd(steps=0),
-    lambda: M.Lloyd(steps=101),
-    lambda: M.Lloyd(steps=2.5),
-    lambda: M.LSHCoreset(depth=25),
-    lambda: M.LSHCoreset(depth=True),
-    lambda: M.Lloyd(radius=-1),
-    lambda: M.LSHCoreset(radius=float("nan")),
-    lambda: M.LSHCoreset(records_hint=0),
-)
-def test_bad_options(make):
-    refuses("", make)
+LLOYD = each(steps=[0, 101, 2.5], radius=[-1])
+LSH = each(depth=[25, True], radius=[float("nan")], records_hint=[0])
+
+
+@cases(("method", "options"), *product([M.Lloyd], LLOYD), *product([M.LSHCoreset], LSH), ids=named)
+def test_bad_options(method, options):
+    refuses("", method, **options)
 
 
 def test_a_public_radius_means_less_noise():

@@ -123,32 +123,15 @@ LISTED = OF_FINITE_UNIVERSES | OF_BOXES_ALONE
 
 def test_every_method_that_has_a_name_has_its_class_here():
     offered = {getattr(methods, name) for name in CLASSES}
-    assert set(methods.BY_NAME.values()) | {Method} <= offered
+    assert set(BY_NAME.values()) | {Method} <= offered
     assert all(issubclass(kind, Method) for kind in offered)
-    assert set(mdp.METHODS) == set(methods.BY_NAME)
-
-
-@pytest.mark.parametrize("name", LISTED)
-def test_the_catalogue_says_what_the_class_says(name):
-    kind = methods.BY_NAME[name]
-    assert kind is getattr(methods, kind.__name__)
-    assert kind.in_finite == (name in OF_FINITE_UNIVERSES)
-    assert kind.in_finite or kind.in_space
-
-
-def test_the_catalogue_lists_all_methods_in_their_order():
-    assert tuple(LISTED) == methods.METHODS
-
-
-@pytest.mark.parametrize("name", sorted(set(CLASSES) - {"Method"}))
-def test_a_class_is_built_by_its_name_and_says_it(name):
-    kind = getattr(methods, name)
-    try:
-        assert repr(kind()).startswith(f"{name}(")
-    except (TypeError, mdp.InputError) as error:
-        pytest.fail(f"{name}() does not stand: {error}")
-    if kind in methods.BY_NAME.values():
-        assert methods.BY_NAME[kind.name] is kind and type(methods.method_of(kind.name)) is kind
+    assert tuple(LISTED) == methods.METHODS and set(mdp.METHODS) == set(BY_NAME)
+    for name in LISTED:
+        kind = BY_NAME[name]
+        assert kind is getattr(methods, kind.__name__) is type(methods.method_of(name))
+        assert kind.in_finite == (name in OF_FINITE_UNIVERSES)
+    for name in set(CLASSES) - {"Method"}:
+        assert repr(getattr(methods, name)()).startswith(f"{name}(")
 
 
 @pytest.mark.parametrize("name", ["MaxCoverage", "Quadtree", "Lloyd"])

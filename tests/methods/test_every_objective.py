@@ -126,10 +126,10 @@ def _best(value, costs, weights, k, largest):
 def test_what_a_box_refuses():
     space = SPACES[2]
     for name in ("weights", "candidates", "loads"):
-        with pytest.raises(mdp.InputError, match=f"{name} needs a finite universe"):
-            mdp.solve(space, o.PCenter(1), **{name: np.arange(3)})
-    with pytest.raises(mdp.InputError, match="capacities must be one number in a box"):
-        mdp.solve(space, o.Capacitated(1, [1.0, 2.0]))
+        some = {name: np.arange(3)}
+        refuses(f"{name} needs a finite universe", mdp.solve, space, o.PCenter(1), **some)
+    sized = o.Capacitated(1, [1.0, 2.0])
+    refuses("capacities must be one number in a box", mdp.solve, space, sized)
     plan = mdp.solve(space, o.PCenter(1))
     for sites in ([1.0, 2.0], [[1.0, 2.0, 3.0]], [[np.nan, 0.0]], ["a"]):
         refuses("sites in a box are points", plan.compare, sites)

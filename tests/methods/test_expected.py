@@ -1,7 +1,5 @@
 """Public expectations of where demand is: what they are made of, and what they are good for."""
 
-import json
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,6 +9,7 @@ from metricdp.methods.expected import Expected, ExpectedPoints, street_lengths
 from metricdp.running.made_up import SHAPES, BoxWorld
 from metricdp.solvers.kmedian import solve
 from tests import grid_metric, refuses
+from tests.cli_world import build_road, fails, works
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +102,8 @@ def test_what_may_be_given(town):
     ):
         refuses(rule, Expected.of, metric, wrong)
     demand = demand_of(metric, population, 50, 1)
-    with pytest.raises(mdp.InputError, match="default method"):
-        mdp.k_median(metric, demand, 2, epsilon=1, ledger=ledger, method="hst", expected=population)
+    asked = {"epsilon": 1, "ledger": ledger, "method": "hst", "expected": population}
+    refuses("default method", mdp.k_median, metric, demand, 2, **asked)
     refuses("private demand", mdp.k_median, metric, k=2, expected=population)
     assert ledger.left == 1
 
@@ -135,31 +134,22 @@ def test_a_plan_with_an_expectation(town):
     assert reported.forecast(None).mean_distance < plain.forecast(None).mean_distance
 
 
-def test_the_command(tmp_path, capsys):
-    from metricdp.cli import main
-
-    graph, homes, census = (tmp_path / name for name in ("g.csv", "homes.csv", "census.csv"))
-    edges = [(f"v{i}", f"v{i + 1}") for i in range(60)]
-    graph.write_text("source,target,length\n" + "".join(f"{a},{b},1\n" for a, b in edges))
-    homes.write_text("vertex\n" + "v3\n" * 400 + "v50\n" * 400)
-    census.write_text("vertex,people\nv3,10\nv50,10\nv20,1\n")
-    asked = ["cluster", str(graph), "--demand", str(homes), "-k", "2", "--json", "--quiet"]
-    column = ["--expected", str(census), "--expected-column", "people"]
-    assert main([*asked, "--epsilon", "1", *column]) == 0
-    assert sorted(json.loads(capsys.readouterr().out)["centers"]) == ["v3", "v50"]
-    assert main([*asked, "--epsilon", "1", "--expected", "streets"]) == 0
-    capsys.readouterr()
-    assert main([*asked, "--epsilon", "1", *column[:2]]) == 2  # no column weight
-    assert "'weight'" in capsys.readouterr().err
-    assert main([*asked, "--epsilon", "1", "--expected", "streets", *column[2:]]) == 2
-    assert "--expected-column names" in capsys.readouterr().err
-    nodes, page = tmp_path / "nodes.csv", tmp_path / "page.html"  # of more vertices than the graph
-    nodes.write_text("id,x,y,people\n" + "".join(f"v{i},{i},0,{i}\n" for i in range(70)))
-    column_of = ["--nodes", str(nodes), "--expected", str(nodes), "--expected-column", "people"]
-    assert main([*asked, "--epsilon", "1", *column_of, "--map", str(page)]) == 0
-    assert "what was expected where, which was not made of this data" in page.read_text()
-    assert main(["cluster", str(graph), "-k", "2", *column]) == 2
-    assert main([*asked, "--epsilon", "1", "--method", "hst", *column]) == 2
+def test_the_command(here, capsys):
+    build_road(here, 60, ["3"] * 400 + ["50"] * 400)
+    (here / "census.csv").write_text("vertex,people\n3,10\n50,10\n20,1\n")
+    nodes = "".join(f"{i},{i},0,{i}\n" for i in range(70))  # of more vertices than the graph
+    (here / "nodes.csv").write_text("id,x,y,people\n" + nodes)
+    asked = "cluster roads.csv -k 2 --quiet --demand homes.csv --epsilon 1 --expected "
+    census = asked + "census.csv --expected-column people"
+    assert sorted(works(capsys, census).json["centers"]) == [3, 50]
+    works(capsys, asked + "streets")
+    works(capsys, asked + "nodes.csv --nodes nodes.csv --expected-column people --map page.html")
+    said = "what was expected where, which was not made of this data"
+    assert said in (here / "page.html").read_text()
+    fails(capsys, "'weight'", asked + "census.csv")
+    fails(capsys, "--expected-column names", asked + "streets --expected-column people")
+    fails(capsys, "--expected", "cluster roads.csv -k 2 --expected census.csv")
+    fails(capsys, "for the method partition, not for hst", census + " --method hst")
 
 
 def test_polygons_are_spread_over_the_points_in_them():
@@ -251,8 +241,7 @@ def test_expectations_of_a_box_are_pairs_or_releases_of_it(country):
         (mdp.release(line, mdp.PrivateDemand(line, [[0.5]]), epsilon=1), "same box"),
     ):
         refuses(rule, mdp.k_means, BOX, demand, 1, epsilon=1, ledger=ledger, expected=wrong)
-    deep = mdp.EuclideanSpace([0] * 4, [1] * 4)
-    with pytest.raises(mdp.InputError, match="up to 3 dimensions"):
-        expected = ([[0.5] * 4], [1.0])
-        mdp.release(deep, mdp.PrivateDemand(deep, [[0.5] * 4]), epsilon=1, expected=expected)
+    deep, middle = mdp.EuclideanSpace([0] * 4, [1] * 4), [[0.5] * 4]
+    asked = {"epsilon": 1, "expected": (middle, [1.0])}
+    refuses("up to 3 dim", mdp.release, deep, mdp.PrivateDemand(deep, middle), **asked)
     assert ledger.left == 1

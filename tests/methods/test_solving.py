@@ -96,19 +96,13 @@ def test_the_best_choice_of_public_demand(universe, case):
     everywhere = list(range(N))
     plan = mdp.solve(metric, objective, weights=weights)
     _checked(plan, value, costs, weights, everywhere, [], metric)
-    plan = mdp.solve(metric, objective)
-    _checked(plan, value, costs, np.ones(N), everywhere, [], metric)
-    opened, forbidden = [1, 6], [0, 2, 7]
-    asked = {
-        "opened": [metric.ids[i] for i in opened],
-        "forbidden": [metric.ids[i] for i in forbidden],
-    }
-    plan = mdp.solve(metric, objective, weights=weights, **asked)
+    some, opened, forbidden = [1, 3, 5, 6, 8, 10], [1, 6], [0, 2, 7]
     allowed = [i for i in everywhere if i not in forbidden]
-    _checked(plan, value, costs, weights, allowed, opened, metric)
-    some = [1, 3, 5, 6, 8, 10]
-    plan = mdp.solve(metric, objective, weights=weights, candidates=[metric.ids[i] for i in some])
-    _checked(plan, value, costs, weights, some, [], metric)
+    asked = {"opened": opened, "forbidden": forbidden}, {"candidates": some}
+    for where, held, first in zip(asked, (allowed, some), (opened, [])):
+        ids = {name: [metric.ids[i] for i in at] for name, at in where.items()}
+        plan = mdp.solve(metric, objective, weights=weights, **ids)
+        _checked(plan, value, costs, weights, held, first, metric)
 
 
 def test_a_start_is_where_searches_begin_and_never_lost(monkeypatch):
@@ -125,10 +119,9 @@ def test_a_start_is_where_searches_begin_and_never_lost(monkeypatch):
 
 def test_where_no_single_source_has_capacity_left():
     metric = path_metric(3)
-    with pytest.raises(mdp.InputError, match="2 has a load of 7, more than any site"):
-        mdp.solve(metric, o.Capacitated(2, 6, single_source=True), weights=[2, 2, 7])
-    with pytest.raises(mdp.InputError, match="no assignment of every point to a single site"):
-        mdp.solve(metric, o.Capacitated(2, 5, single_source=True), weights=[3, 3, 3])
+    full, tight = (o.Capacitated(2, room, single_source=True) for room in (6, 5))
+    refuses("2 has a load of 7, more than any site", mdp.solve, metric, full, weights=[2, 2, 7])
+    refuses("no assignment of every point to", mdp.solve, metric, tight, weights=[3, 3, 3])
     assert mdp.solve(metric, o.Capacitated(2, 5), weights=[3, 3, 3]).value == 3
 
 
@@ -159,24 +152,6 @@ def test_loads_that_are_public_need_no_intervals():
     vans = release.solve(o.KMedian(2), loads=[1] * N)
     refuses("loads= are public", vans.load_intervals)
     assert vans.to_dict()["load_intervals"] is None
-
-
-@pytest.mark.parametrize("universe", sorted(UNIVERSES))
-def test_the_fewest_sites(universe):
-    metric = UNIVERSES[universe]
-    costs = metric.distances(metric.sites)
-    for share in (0.1, 0.2, 0.4):
-        limit = float(np.quantile(costs, share))
-        covers = costs <= limit * (1 + 1e-9)
-        if not covers.any(axis=0).all():
-            refuses("no choice of sites covers", mdp.solve, metric, o.SetCover(limit))
-            continue
-        plan = mdp.solve(metric, o.SetCover(limit))
-        assert plan.value == plan.k == naive.fewest(covers, range(N)) and plan.gap == 0
-        assert covers[metric.positions(plan.centers)].any(axis=0).all()
-        plan = mdp.solve(metric, o.SetCover(limit), opened=[metric.ids[4]])
-        assert plan.centers[0] == metric.ids[4]
-        assert plan.value == naive.fewest(covers, range(N), [4])
 
 
 def test_what_a_solution_tells():
@@ -217,7 +192,6 @@ def test_nobody_is_served_beyond_the_limit():
 @cases(
     ("make", "rule"),
     (lambda m: mdp.solve(m, o.KMedian(0)), "k must be an integer of at least 1"),
-    (lambda m: mdp.solve(m, o.KMedian(10)), "k must be an integer from 1 to 9"),
     (lambda m: mdp.solve(m, o.KMedian(1), opened=[1, 2]), "k counts the required sites"),
     (lambda m: mdp.solve(m, o.KZ(1, z=0.5)), "z must be at least 1"),
     (lambda m: mdp.solve(m, o.KMedian(1), opened=[1], forbidden=[1]), "both opened and"),
@@ -230,7 +204,6 @@ def test_nobody_is_served_beyond_the_limit():
     (lambda m: mdp.solve(3, o.KMedian(1)), "a universe or a release"),
     (lambda m: mdp.solve([1, 2], o.KMedian(1)), "scenarios are finite universes"),
     (lambda m: mdp.solve(m, o.MaxCoverage(1, -3)), "limit must be finite"),
-    (lambda m: mdp.solve(m, o.MaxCoverage(1, float("nan"))), "limit must be finite"),
     (lambda m: mdp.solve(m, o.SetCover(1), candidates=[0]), "no choice of sites covers"),
     (lambda m: mdp.solve(m, o.BackupCoverage(1, 1, first=0.2)), "first must be from"),
     (lambda m: mdp.solve(m, o.KMedian(1, limit=0)), "limit must be positive"),
@@ -273,12 +246,6 @@ def grids(seed, n=3):
     return [mdp.GraphMetric(graph, weight=f"t{i}") for i in range(n)], weights
 
 
-def values(metrics, weights, sites):
-    total = np.mean([w.sum() for w in weights])
-    away = [m.distance_rows(np.array(sites)).min(axis=0) for m in metrics]
-    return np.array([w @ d * total / w.sum() for d, w in zip(away, weights)])
-
-
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("how", ["mean", "worst", (3, 1, 0)])
 @pytest.mark.parametrize("one_universe", [False, True])
@@ -287,10 +254,11 @@ def test_the_value_is_the_definitions_and_nearly_the_best(seed, how, one_univers
     if one_universe:
         metrics = [metrics[0]] * 3
 
-    how = how if isinstance(how, str) else np.array(how)
+    how, total = how if isinstance(how, str) else np.array(how), np.mean(np.sum(weights, axis=1))
 
     def value(sites):
-        seen = values(metrics, weights, sites)
+        away = [m.distance_rows(np.array(sites)).min(axis=0) for m in metrics]
+        seen = np.array([w @ d * total / w.sum() for d, w in zip(away, weights)])
         if isinstance(how, str):
             return seen.mean() if how == "mean" else seen.max()
         return seen @ how / how.sum()
@@ -306,7 +274,7 @@ def test_the_value_is_the_definitions_and_nearly_the_best(seed, how, one_univers
         assert one.value == pytest.approx(weights[i] @ metrics[i].distance_rows(sites).min(axis=0))
         assert sum(one.loads.values()) == pytest.approx(weights[i].sum())
     assert plan.compare(plan.centers)["ratio"] == pytest.approx(1)
-    assert sum(plan.loads.values()) == pytest.approx(np.mean([w.sum() for w in weights]))
+    assert sum(plan.loads.values()) == pytest.approx(total)
     assert plan.to_dict()["objective"] == "scenarios"
 
 
@@ -350,8 +318,7 @@ def test_what_scenarios_cannot_do_is_said():
     ]
     for args, options, said in cases:
         refuses(said, mdp.solve, *args, **options)
-    with pytest.raises(mdp.InputError, match="scenarios are of"):
-        _ = mdp.solve(metric, o.KMedian(1)).scenarios
+    refuses("scenarios are of", lambda: mdp.solve(metric, o.KMedian(1)).scenarios)
 
 
 METRIC = path_metric(list("abcd"))
@@ -362,20 +329,15 @@ def test_labels_say_whose_weights_are_whose():
     plan = mdp.solve(METRIC, o.KMedian(1), weights=people, loads=people)
     assert plan.weights.tolist() == [1, 0, 0, 5] and plan.loads == {"d": 6.0}
     assert mdp.k_median(METRIC, k=1, weights=people).centers == ["d"]
+    plain = pd.Series([1, 0, 0, 5])  # a default index says nothing
+    assert mdp.solve(METRIC, o.KMedian(1), weights=plain).weights.tolist() == [1, 0, 0, 5]
     dear = pd.Series([1, 9, 9, 9], index=list("bacd"))
     assert mdp.solve(METRIC, o.FacilityLocation(dear)).centers == ["b"]
     assert METRIC.with_costs(sites=pd.Series([7.0], index=["b"])).distances(["b"], ["b"])[0, 0] == 7
 
 
-def test_a_default_index_says_nothing():
-    plan = mdp.solve(METRIC, o.KMedian(1), weights=pd.Series([1, 0, 0, 5]))
-    assert plan.weights.tolist() == [1, 0, 0, 5]
-    assert mdp.solve(METRIC, o.Capacitated(2, pd.Series([4, 4, 4, 4]))).value == 2
-
-
 def test_a_repeated_label_is_named():
     twice = pd.Series([1, 2], index=["a", "a"])
-    with pytest.raises(mdp.InputError, match="weights must name every id once; 'a' is repeated"):
-        mdp.solve(METRIC, o.KMedian(1), weights=twice)
-    with pytest.raises(mdp.InputError, match="costs must name every id once; 'a' is repeated"):
-        mdp.solve(METRIC, o.FacilityLocation(twice))
+    rule = "must name every id once; 'a' is repeated"
+    refuses(f"weights {rule}", mdp.solve, METRIC, o.KMedian(1), weights=twice)
+    refuses(f"costs {rule}", mdp.solve, METRIC, o.FacilityLocation(twice))

@@ -11,7 +11,8 @@ import pytest
 from scipy.spatial import cKDTree
 
 import metricdp as mdp
-from metricdp.errors import InputError, UnknownIdError
+from metricdp.errors import UnknownIdError
+from metricdp.solvers.objectives import medians
 from tests import cases, path_metric, refuses
 
 TOWN = mdp.GraphMetric(nx.relabel_nodes(nx.grid_2d_graph(12, 12), str), weight=None)
@@ -28,9 +29,7 @@ def test_a_result_has_an_interval_and_a_summary(result):
     assert reported.low <= reported.estimate <= reported.high and reported == result.interval
     summary = result.summary(stability=True)
     assert summary.mean == reported and summary.centers == result.centers
-    assert summary.loads.low.shape == summary.loads.high.shape == (4,)
     assert abs(summary.loads.estimate.sum() - 3000) < 300
-    assert ((summary.stability.stays >= 0) & (summary.stability.stays <= 1)).all()
     assert (summary.stability.moves >= 0).all()
     plain = json.loads(json.dumps(summary.to_dict()))
     assert plain["mean"]["low"] == reported.low and len(plain["stability"]["stays"]) == 4
@@ -40,37 +39,15 @@ def test_a_result_has_an_interval_and_a_summary(result):
 
 def test_shares_within_a_distance(result):
     near = result.release.interval(result.centers, within=2)
-    with pytest.raises(InputError, match="within='2 min': it is not known what"):
-        result.release.interval(result.centers, within="2 min")
     assert near.estimate < result.release.interval(result.centers, within=100).estimate == 1
     assert result.release.interval(result.centers, within=2, level=0.5).half_width < near.half_width
 
 
-def test_a_loaded_release_has_the_same_intervals(result, tmp_path):
-    path = tmp_path / "homes.release"
-    result.release.save(path)
-    loaded = mdp.Release.load(path, TOWN)
-    assert loaded.interval(result.centers) == result.release.interval(result.centers)
-    assert loaded.k_median(k=4).interval == result.interval
-    with np.load(path) as file:
-        kept = {name: file[name] for name in file.files}
-    kept["children"][0, 0] = 10_000
-    with path.open("wb") as file:
-        np.savez(file, **kept)
-    refuses("damaged", mdp.Release.load, path, TOWN)
-
-
-@pytest.mark.parametrize("level", [0, 1, 2.5, "x", None, float("nan")])
-def test_levels_are_chances(result, level):
-    refuses("level", result.release.interval, result.centers, level=level)
-
-
-@pytest.mark.parametrize("within", [-1, "x", [1, 2], float("nan"), float("inf")])
-def test_distances_are_distances(result, within):
-    refuses("within", result.release.interval, result.centers, within=within)
-
-
-def test_centers_are_known_ids(result):
+def test_levels_are_chances_distances_are_distances_and_centers_known_ids(result):
+    for level in (0, 1, 2.5, "x", None, float("nan")):
+        refuses("level", result.release.interval, result.centers, level=level)
+    for within in (-1, "x", [1, 2], float("nan"), float("inf"), "2 min"):
+        refuses("within", result.release.interval, result.centers, within=within)
     refuses("", result.release.interval, ["nowhere"], error=UnknownIdError)
     refuses("at least one", result.release.interval, [])
 
@@ -149,19 +126,12 @@ def test_centers_of_clear_demand_are_sure_and_others_are_not():
     assert plan.summary(stability=True).to_dict()["stability"]["near"] == surely
 
 
-def test_sites_of_any_objective_are_found_anew_by_it():
+def test_sites_of_any_objective_are_found_anew_by_it_and_no_bound_is_proved(monkeypatch):
     release = mdp.release(METRIC, mdp.PrivateDemand(METRIC, [5] * 3000 + [50] * 3000), epsilon=4)
     firm = release.solve(mdp.objectives.MaxCoverage(k=2, limit=3)).stability(within=6)
     assert firm.near.tolist() == [25 / 26] * 2 and 0 <= firm.gain.max() < 0.1
     assert release.k_means(2).stability(within=3).near.tolist() == [25 / 26] * 2
-
-
-def test_no_bound_is_proved_of_what_is_drawn(monkeypatch):
-    """Sites are found anew for two dozen draws, and nobody is told how good those could be."""
-    from metricdp.solvers.objectives import medians
-
-    homes = mdp.PrivateDemand(METRIC, [5] * 3000 + [50] * 3000)
-    plan = mdp.release(METRIC, homes, epsilon=4).solve(mdp.objectives.KMedian(2))
+    plan = release.solve(mdp.objectives.KMedian(2))
     monkeypatch.setattr(medians, "certify", None)
     assert plan.bound is not None and plan.stability(within=6).n_draws == 24
 
@@ -251,6 +221,6 @@ def test_one_center_has_no_other_and_unknown_weights_no_costs():
     table = mdp.CostTable(np.arange(6.0).reshape(2, 3), sites=["a", "b"])
     assert mdp.k_median(table, k=2).stability().moving is None
     homes = mdp.PrivateDemand(METRIC, [5] * 300)
-    with pytest.raises(InputError, match="no weights are known"):
-        mdp.k_median(METRIC, homes, k=1, epsilon=4, method="local-search").stability()
+    alone = mdp.k_median(METRIC, homes, k=1, epsilon=4, method="local-search")
+    refuses("no weights are known", alone.stability)
     refuses("within", lambda: mdp.k_median(METRIC, k=2).stability(within=-1))

@@ -2,9 +2,6 @@
 distances.
 """
 
-import gc
-import weakref
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -67,14 +64,6 @@ def test_landmarks(make):
     assert not np.array_equal(landmarks(metric, 30, seed=5).positions, found.positions)
     np.testing.assert_array_equal(landmarks(make(), 30, seed=4).positions, found.positions)
     assert sorted(landmarks(metric, 10**6).positions) == list(range(len(metric)))
-
-
-def test_landmarks_leave_memory_with_their_universe():
-    metric = road_like(6)
-    kept = weakref.ref(landmarks(metric))
-    del metric
-    gc.collect()
-    assert kept() is None
 
 
 def test_landmarks_of_a_large_graph_are_as_far_as_some_path(monkeypatch):

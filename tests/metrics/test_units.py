@@ -50,21 +50,17 @@ def test_a_metric_tells_what_its_distances_are():
     assert mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]]).measured == "the universe's own units"
 
 
-def test_tables_of_centers_and_solutions_name_it(tmp_path):
-    metric = path_metric(9)
-    mdp.k_median(metric, k=2).save(tmp_path / "plan.csv")
-    with (tmp_path / "plan.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert [row["distance_unit"] for row in rows] == ["hops", "hops"]
-    assert mdp.solve(metric, mdp.objectives.PCenter(k=2)).to_dict()["distance_unit"] == "hops"
-
-
-def test_the_geopackage_names_it(tmp_path):
-    pyogrio = pytest.importorskip("pyogrio", reason="needs the extra geo")
+def test_solutions_their_tables_and_geopackages_name_it(tmp_path):
     graph = nx.path_graph(5)
     for v in graph:
         graph.nodes[v].update(x=float(v), y=0.5 * v)
-    mdp.k_median(mdp.GraphMetric(graph, weight=None), k=2).save(tmp_path / "plan.gpkg")
+    plan = mdp.k_median(mdp.GraphMetric(graph, weight=None), k=2)
+    center = mdp.solve(plan.universe, mdp.objectives.PCenter(k=2))
+    assert center.to_dict()["distance_unit"] == "hops"
+    with plan.save(tmp_path / "plan.csv").open() as file:
+        assert [row["distance_unit"] for row in csv.DictReader(file)] == ["hops", "hops"]
+    pyogrio = pytest.importorskip("pyogrio", reason="needs the extra geo")
+    plan.save(tmp_path / "plan.gpkg")
     reported = pyogrio.read_info(tmp_path / "plan.gpkg", layer="sites")
     assert reported["dataset_metadata"]["METRICDP_UNIT"] == "hops"
     assert "distance_unit" in reported["fields"]
@@ -115,10 +111,7 @@ def test_lengths_as_osmnx_writes_them_are_known_to_be_meters(tmp_path):
     ("time_min", "min"),
     ("seconds", "s"),
     ("travel_time_s", "s"),
-    ("length", None),
-    ("time_m", None),
-    ("cost", None),
-    ("items", None),
+    *((column, None) for column in ("length", "time_m", "cost", "items")),
 )
 def test_a_columns_name_tells_the_unit(tmp_path, column, unit):
     (tmp_path / "roads.csv").write_text(f"from,to,{column}\na,b,3\nb,c,4\n")

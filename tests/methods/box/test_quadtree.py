@@ -10,7 +10,7 @@ import pytest
 import metricdp as mdp
 from metricdp.methods.box.quadtree import CellCounts
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
-from tests import cases, refuses
+from tests import cases, refuses, wrong
 from tests.methods.spending import BOX, blobs, box, cost
 
 Quadtree = mdp.methods.Quadtree
@@ -79,16 +79,13 @@ def test_counts_are_averaged_by_precision():
 
 @cases(
     ("options", "message"),
-    ({"depth": 0}, "depth must be"),
-    ({"depth": 1.5}, "depth must be"),
-    ({"rounds": 0}, "rounds must be"),
-    ({"budget": -1}, "budget"),
-    ({"budget": "steep"}, "budget must"),
-    ({"threshold": 0}, "threshold"),
-    ({"estimate": 3}, "estimate must"),
-    ({"steps": -1}, "steps must"),
-    ({"steps": 1000}, "from 0 to 100"),
-    ({"records_hint": -5}, "records_hint"),
+    *wrong("depth must be", depth=[0, 1.5]),
+    *wrong("rounds must be", rounds=[0]),
+    *wrong("budget", budget=[-1, "steep"]),
+    *wrong("threshold", threshold=[0]),
+    *wrong("estimate must", estimate=[3]),
+    *wrong("from 0 to 100", steps=[-1, 1000]),
+    *wrong("records_hint", records_hint=[-5]),
 )
 def test_wrong_options(options, message):
     refuses(message, Quadtree, **options)

@@ -112,16 +112,10 @@ def test_a_start_may_be_any_method():
         assert result.receipt.mechanisms[-1].epsilon == Fraction(1, 4)
 
 
-@pytest.mark.parametrize(
+@cases(
     "options",
-    each(
-        steps=[-1, 1.5, True],
-        start=["best", 3],
-        share=[0, 1, "x"],
-        cap=[0, np.inf],
-        final=["no"],
-        tree=[5],
-    ),
+    *each(steps=[-1, 1.5, True], start=["best", 3], share=[0, 1, "x"], cap=[0, np.inf]),
+    *each(final=["no"], tree=[5]),
 )
 def test_bad_options_are_refused(options):
     refuses("", LocalSearch, **options)

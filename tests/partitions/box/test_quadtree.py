@@ -10,7 +10,7 @@ import metricdp as mdp
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS
 from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree
 from metricdp.partitions.box.refining import refined
-from tests import naive, tries
+from tests import naive, refuses, tries
 
 seeds = st.integers(0, 2**70)
 
@@ -47,7 +47,7 @@ def test_keys_are_those_of_the_reference_implementation(space, seed, depth):
 
 
 @tries(40, boxes(), seeds)
-def test_closed_cells_divide_the_box(space, seed):
+def test_closed_cells_divide_the_box_by_cuts_in_the_middle_third(space, seed):
     cells = randomly_opened(space, seed)
     points, leaves = points_in(space, 3000, 1), cells.leaves
     grid = cells.tree.grid(points)
@@ -57,11 +57,7 @@ def test_closed_cells_divide_the_box(space, seed):
     assert np.array_equal(inside.argmax(axis=1), cells.encode(points))
     found = sum(np.prod([int(s) for s in sides], dtype=object) for sides in cells.size[leaves])
     assert found == 2 ** (BITS * space.dimension)
-
-
-@tries(40, boxes(), seeds)
-def test_cuts_lie_in_the_middle_third(space, seed):
-    cells = randomly_opened(space, seed)
+    # cuts lie in the middle third
     for v in np.flatnonzero(cells.child >= 0):
         axis, size = cells.tree.axes[cells.level[v]], cells.size[v].astype(object)
         for half in (cells.child[v], cells.child[v] + 1):
@@ -70,8 +66,8 @@ def test_cuts_lie_in_the_middle_third(space, seed):
             assert (np.delete(cells.size[half], axis) == np.delete(cells.size[v], axis)).all()
 
 
-@tries(40, boxes(), seeds)
-def test_keys_name_the_cells(space, seed):
+@tries(40, boxes(), seeds, st.integers(0, 50))
+def test_keys_name_the_cells_and_a_record_is_encoded_by_itself(space, seed, which):
     cells, points = randomly_opened(space, seed), points_in(space, 100, 2)
     at = cells.leaves[cells.encode(points)]
     keys = cells.tree.cells(points, int(cells.level.max()))
@@ -79,11 +75,6 @@ def test_keys_name_the_cells(space, seed):
     for level in range(keys.shape[1] - 1):  # two in one cell were in one cell before
         for key in np.unique(keys[:, level + 1]):
             assert len(np.unique(keys[keys[:, level + 1] == key, level])) == 1
-
-
-@tries(40, boxes(), seeds, st.integers(0, 50))
-def test_a_record_is_encoded_by_itself(space, seed, which):
-    cells, points = randomly_opened(space, seed), points_in(space, 50, 3)
     alone = points[which : which + 1]
     assert cells.encode(alone)[0] == cells.encode(points)[which]
     assert np.array_equal(cells.tree.cells(alone, 20)[0], cells.tree.cells(points, 20)[which])
@@ -130,8 +121,9 @@ def test_points_outside_count_where_they_are_clipped_to():
 
 @pytest.mark.parametrize("depth", [0, -1, 61, 1.5, "2", True])
 def test_impossible_depths(depth):
-    with pytest.raises(mdp.InputError, match="from 1 to 60, 30 for each coordinate"):
-        ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1]), depth)
+    refuses(
+        "from 1 to 60, 30 for each", ShiftedQuadtree, mdp.EuclideanSpace([0] * 2, [1] * 2), depth
+    )
 
 
 def test_cells_of_the_last_depth_stay_closed():

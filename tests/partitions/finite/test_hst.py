@@ -10,7 +10,6 @@ import zipfile
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
@@ -18,23 +17,19 @@ from scipy.sparse import csr_array
 import metricdp as mdp
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.partitions.finite import storage
-from metricdp.partitions.finite.hst import grown, kept_hst
+from metricdp.partitions.finite.hst import grown
 from metricdp.universe import build_graph
-from tests import cases, grid_metric, naive, path_metric, refuses, tries
+from tests import cases, grid_metric, metric_of, naive, refuses, tries
 from tests.cli_world import SIDE, fails, run
 from tests.metrics.test_vectors import numbers
 
-few = settings(max_examples=60, derandomize=True)
+SEEDS = st.integers(0, 2**20)
+LENGTHS = st.sampled_from([0, 1, 2, 3, 1000, 10**5, 10**9, 2**31])
 coins = st.tuples(st.integers(0, 2**32), st.floats(1.0, 2.0, exclude_max=True))
 KINDS = (mdp.EuclideanMetric, mdp.ManhattanMetric)
 point_sets = st.tuples(st.integers(1, 7), st.integers(1, 3)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=numbers)
 )
-
-
-def graph_metric(n, edges) -> mdp.GraphMetric:
-    t, h, w = (list(x) for x in zip(*edges)) if edges else ([], [], [])
-    return mdp.GraphMetric(build_graph(t, h, w, ids=range(n), directed=False))
 
 
 def whole(metric) -> np.ndarray:
@@ -78,6 +73,9 @@ def check_structure(tree) -> None:
         nodes, labels = tree.nodes_at(level), tree.labels_at(level)
         assert all((labels[tree.points(node)] == i).all() for i, node in enumerate(nodes))
         assert sum(tree.sizes[nodes]) == tree.n_points
+        cells = tree.parts_at(level)
+        np.testing.assert_array_equal(cells.encode(np.arange(tree.n_points)), labels)
+        assert cells.n_parts == len(nodes) and cells.universe is tree.universe
 
 
 def check_against_reference(metric, seed: int, beta: float) -> None:
@@ -108,21 +106,16 @@ def check_domination(metric, tree) -> None:
 # The definition
 @tries(60, graph=naive.graphs(longest=9), coins=coins, fixed=True)
 def test_reference_implementation_on_graphs(graph, coins):
-    check_against_reference(graph_metric(*graph), *coins)
+    check_against_reference(metric_of(*graph), *coins)
 
 
-@few
-@given(
-    graph=naive.graphs(most_points=12),
-    lengths=st.lists(
-        st.sampled_from([0, 1, 2, 3, 1000, 10**5, 10**9, 2**31]), min_size=20, max_size=20
-    ),
-    coins=coins,
+@tries(
+    60, naive.graphs(most_points=12), st.lists(LENGTHS, min_size=20, max_size=20), coins, fixed=True
 )
 def test_reference_implementation_on_lengths_of_all_sizes(graph, lengths, coins):
     n, edges = graph
     edges = [(u, v, w) for (u, v, _), w in zip(edges, lengths)]
-    check_against_reference(graph_metric(n, edges), *coins)
+    check_against_reference(metric_of(n, edges), *coins)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -131,11 +124,8 @@ def test_reference_implementation_on_points(kind, points, coins):
     check_against_reference(kind(points), *coins)
 
 
-@few
-@given(
-    graph=naive.graphs(most_points=7, longest=4),
-    coins=coins,
-    scale=st.sampled_from([1.0, 0.3, 1e-9]),
+@tries(
+    60, naive.graphs(most_points=7, longest=4), coins, st.sampled_from([1.0, 0.3, 1e-9]), fixed=True
 )
 def test_reference_implementation_on_matrices(graph, coins, scale):
     check_against_reference(mdp.PrecomputedMetric(naive.all_pairs(*graph) * scale), *coins)
@@ -145,9 +135,9 @@ def test_reference_implementation_on_matrices(graph, coins, scale):
 def test_larger_universes_against_the_matrix(seed):
     """Searches and boxes find the same tree as whole rows do."""
     rng = np.random.default_rng(seed)
-    graph = graph_metric(*naive.random_graph(700, seed, extra=0.4))
+    graph = metric_of(*naive.random_graph(700, seed, extra=0.4))
     edges = [(u, v, int(10 ** rng.uniform(0, 6))) for u, v, _ in naive.random_graph(600, seed)[1]]
-    skewed = graph_metric(600, edges)
+    skewed = metric_of(600, edges)
     shapes = [(kind, d) for kind in KINDS for d in (1, 2, 5, 70)]
     vectors = [kind(rng.integers(0, 50, (600, d)).astype(float)) for kind, d in shapes]
     for metric in (graph, skewed, *vectors):
@@ -161,23 +151,17 @@ def test_larger_universes_against_the_matrix(seed):
 
 
 # Domination and stretch
-@few
-@given(
-    graph=naive.graphs(),
-    seed=st.integers(0, 2**20),
-    scale=st.sampled_from([1.0, 0.1, 1 / 3, 1e7 / 3]),
-)
+@tries(60, naive.graphs(), SEEDS, st.sampled_from([1.0, 0.1, 1 / 3, 1e7 / 3]), fixed=True)
 def test_domination_on_graphs(graph, seed, scale):
     n, edges = graph
-    metric = graph_metric(n, [(u, v, w * scale) for u, v, w in edges])
+    metric = metric_of(n, [(u, v, w * scale) for u, v, w in edges])
     check_domination(metric, mdp.build_hst(metric, seed))
     matrix = mdp.PrecomputedMetric(naive.all_pairs(n, edges) * scale)
     check_domination(matrix, mdp.build_hst(matrix, seed))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@few
-@given(points=point_sets, seed=st.integers(0, 2**20), shift=st.sampled_from([0.0, 1e6, 1 / 3]))
+@tries(60, points=point_sets, seed=SEEDS, shift=st.sampled_from([0.0, 1e6, 1 / 3]), fixed=True)
 def test_domination_on_points(kind, points, seed, shift):
     metric = kind(np.r_[points, points[:1]] + shift)  # one point twice
     tree = mdp.build_hst(metric, seed)
@@ -200,7 +184,7 @@ def test_stretch_over_the_coins():
     worst one.
     """
     # a cycle: every spanning tree stretches an edge by n - 1
-    metric = graph_metric(16, [(v, v + 1, 1) for v in range(15)] + [(15, 0, 1)])
+    metric = metric_of(16, [(v, v + 1, 1) for v in range(15)] + [(15, 0, 1)])
     true = metric.distance_rows(np.arange(16)) + np.eye(16)
     mean = np.mean([tree_matrix(mdp.build_hst(metric, seed)) / true for seed in range(300)], axis=0)
     assert mean.max() <= 8 * math.log2(16)
@@ -209,7 +193,7 @@ def test_stretch_over_the_coins():
 
 
 def test_coins():
-    metric = graph_metric(30, [(v, v + 1, 3) for v in range(29)])
+    metric = metric_of(30, [(v, v + 1, 3) for v in range(29)])
     betas = [mdp.build_hst(metric, seed).beta for seed in range(400)]
     assert all(1 <= beta < 2 for beta in betas)
     # log2 of beta is uniform on [0, 1); its mean's deviation is 0.0144
@@ -235,36 +219,12 @@ def test_asking():
 
 
 def test_refusals():
-    metric = mdp.EuclideanMetric([[0.0], [1.0]])
-    for seed in (-1, 1.5, None, "1", True):
-        refuses("seed must be an integer of at least 0", mdp.build_hst, metric, seed)
     for wrong in (mdp.EuclideanSpace([0], [1]), np.zeros((2, 2)), None, csr_array((2, 2))):
         refuses("finite universe", mdp.build_hst, wrong)
         refuses("finite universe", mdp.HST.load, "anywhere", wrong)
 
 
 # Real graphs
-def test_levels_are_partitions():
-    tree = mdp.build_hst(path_metric(20), 2)
-    for level in range(tree.n_levels):
-        cells = tree.parts_at(level)
-        np.testing.assert_array_equal(cells.encode(np.arange(20)), tree.labels_at(level))
-        assert cells.n_parts == len(tree.nodes_at(level)) and cells.universe is tree.universe
-
-
-def test_the_tree_of_a_universe_is_kept_with_it():
-    import gc
-    import weakref
-
-    metric = path_metric(9)
-    assert kept_hst(metric, 3).order is kept_hst(metric, 3).order
-    assert kept_hst(metric, 3).universe is metric
-    gone = weakref.ref(metric)
-    del metric
-    gc.collect()
-    assert gone() is None
-
-
 @pytest.mark.parametrize("kind", [mdp.methods.DPHST, mdp.methods.LocalSearch])
 def test_methods_take_a_tree_of_the_very_universe_only(kind):
     metric, twin = (grid_metric(4, 5) for _ in range(2))
@@ -273,15 +233,9 @@ def test_methods_take_a_tree_of_the_very_universe_only(kind):
     result = mdp.k_median(metric, demand, 2, epsilon=2, ledger=ledger, method=kind(tree=tree))
     assert len(set(result.centers)) == 2 and ledger.left == 0
     fresh = mdp.Ledger(2)
-    with pytest.raises(InputError, match="another universe"):
-        method = kind(tree=mdp.build_hst(twin))
-        mdp.k_median(metric, demand, 2, epsilon=2, ledger=fresh, method=method)
+    asked = {"epsilon": 2, "ledger": fresh, "method": kind(tree=mdp.build_hst(twin))}
+    refuses("another universe", mdp.k_median, metric, demand, 2, **asked)
     assert fresh.left == 2
-    refuses("2-HST", kind, tree="tree.npz")
-    box = mdp.EuclideanSpace([0], [1])
-    with pytest.raises(InputError):
-        method = kind(tree=mdp.build_hst(metric))
-        mdp.k_median(box, mdp.PrivateDemand(box, [[0.5]]), 1, epsilon=1, method=method)
 
 
 POINTS = np.random.default_rng(0).random((40, 2))
@@ -384,11 +338,18 @@ def test_archives_that_are_no_trees(tmp_path):
         array[at] = value
         return {name: array}
 
+    headers = ("format", "2"), ("beta", "nan"), ("beta", "4.0"), ("seed", "")
+    spoiled = {
+        "order": [(0, -1), (0, 20), (0, good["order"][1])],
+        "heights": [(0, np.nan), (0, 0.0), (-1, 1.0), (1, np.inf)],
+        "parent": [(0, 0), (1, 1), (1, -1), (2, tree.n_nodes), (leaf, leaf - 2)],
+        "level": [(0, 1), (leaf, 0), (leaf, tree.n_levels), (leaf, -1), (leaf, 127)],
+        "start": [(0, 1), (leaf, good["stop"][leaf]), (leaf, -1)],
+        "stop": [(0, 19), (leaf, 0), (leaf, 21)],
+    }
     cases = [
-        *(
-            {"header": np.array(json.dumps(header | {k: v}))}
-            for k, v in [("format", "2"), ("beta", "nan"), ("beta", "4.0"), ("seed", "")]
-        ),
+        *({"header": np.array(json.dumps(header | {k: v}))} for k, v in headers),
+        *(changed(name, at, value) for name, some in spoiled.items() for at, value in some),
         {"header": np.array("[]")},
         {"header": np.array("{")},
         {"header": np.array([1, 2])},
@@ -396,24 +357,6 @@ def test_archives_that_are_no_trees(tmp_path):
         {"order": good["order"].astype(np.int64)},
         {"parent": good["parent"][None]},
         {"level": np.array(["a"] * tree.n_nodes, object)},  # would be a pickle
-        *(changed("order", 0, value) for value in (-1, 20, good["order"][1])),
-        *(
-            changed("heights", at, value)
-            for at, value in ((0, np.nan), (0, 0.0), (-1, 1.0), (1, np.inf))
-        ),
-        *(
-            changed("parent", at, value)
-            for at, value in ((0, 0), (1, 1), (1, -1), (2, tree.n_nodes), (leaf, leaf - 2))
-        ),
-        *(
-            changed("level", at, value)
-            for at, value in ((0, 1), (leaf, 0), (leaf, tree.n_levels), (leaf, -1), (leaf, 127))
-        ),
-        *(
-            changed("start", at, value)
-            for at, value in ((0, 1), (leaf, good["stop"][leaf]), (leaf, -1))
-        ),
-        *(changed("stop", at, value) for at, value in ((0, 19), (leaf, 0), (leaf, 21))),
         {name: good[name][:1] for name in ("parent", "level", "start")},
         {name: good[name][:0] for name in ("parent", "level", "start", "stop")},
     ]
@@ -449,16 +392,11 @@ def test_files_are_written_wholly_or_not_at_all(tmp_path, monkeypatch):
 
 def test_paths(tmp_path):
     tree = mdp.build_hst(cycle())
-    for wrong in (None, 3, "a\0b"):
-        refuses("path must be the path of a file", tree.save, wrong)
-        refuses("path must be the path of a file", mdp.HST.load, wrong, cycle())
+    refuses("path must be the path of a file", tree.save, 3)
+    refuses("path must be the path of a file", mdp.HST.load, 3, cycle())
     refuses("", tree.save, tmp_path / "no" / "t", error=FileNotFoundError)
     refuses("", lambda: mdp.HST.load(tmp_path / "t", cycle()), error=FileNotFoundError)
     refuses("", lambda: mdp.HST.load(tmp_path, cycle()), error=OSError)
-    tree.save(tmp_path / "real")
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    mdp.build_hst(cycle(), 5).save(tmp_path / "link")
-    assert (tmp_path / "link").is_symlink() and mdp.HST.load(tmp_path / "real", cycle()).seed == 5
 
 
 # The command line
@@ -468,15 +406,8 @@ def test_command(world, capsys):
     reported, metric = ran.json, mdp.read_graph("roads.csv")
     tree = mdp.HST.load("t.npz", metric)
     assert same(tree, mdp.build_hst(metric, 7))
-    figures = {
-        "output": "t.npz",
-        "points": SIDE**2,
-        "nodes": tree.n_nodes,
-        "levels": tree.n_levels,
-        "seed": 7,
-        "beta": tree.beta,
-    }
-    assert {key: reported[key] for key in figures} == figures
+    sizes = {"points": SIDE**2, "nodes": tree.n_nodes, "levels": tree.n_levels}
+    assert reported == reported | sizes | {"output": "t.npz", "seed": 7, "beta": tree.beta}
     assert reported["diameter_bound"] >= metric.diameter_bound()
     assert reported["universe"] == metric.checksum()
     quiet = run(capsys, "tree", "roads.csv.gz", "--output", "t.npz", "--quiet", "--weight", "unit")
@@ -490,15 +421,11 @@ def test_command(world, capsys):
     ("tree roads.csv", "--output"),
     ("tree roads.csv --output t --seed -1", "at least 0"),
     ("tree roads.csv --output t --seed x", "whole number"),
-    ("tree nowhere.csv --output t", "nowhere.csv: no such file"),
-    ("tree roads.csv --output nowhere/t", "cannot be written"),
     ("tree roads.csv --output .", "is a directory"),
     ("tree roads.csv --output roads.csv", "same file"),
     ("tree roads.csv --output nodes.csv --nodes nodes.csv", "same file"),
     ("tree roads.csv --output t --demand homes.csv", "unrecognized arguments"),
-    ("tree roads.csv --output t --epsilon 1", "unrecognized arguments"),
     ("tree homes.csv --output t", "homes.csv"),
-    ("tree roads.csv --output t --weight minutes", "no column 'minutes'"),
 )
 def test_bad_input(line, expected, world, capsys):
     fails(capsys, expected, line)

@@ -15,6 +15,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 import metricdp as mdp
 from metricdp.metrics import landmarks as landmark_module
 from metricdp.partitions.finite import ward
+from metricdp.partitions.finite.hst import kept_hst
 from metricdp.partitions.finite.ward import Hierarchy, hierarchy
 from tests import cases, everything, grid_metric, metric_of, naive, road_like, tries
 
@@ -158,14 +159,16 @@ def test_a_function_of_universe_and_seed(small):
     assert labels(1, [33]) != labels(2, [33])
 
 
-def test_a_hierarchy_is_grown_once_and_leaves_with_its_universe():
+def test_what_is_computed_of_a_universe_is_kept_and_leaves_with_it():
     metric = road_like(6)
     assert hierarchy(metric).points is hierarchy(metric).points
     assert hierarchy(metric, 1).points is not hierarchy(metric).points
-    kept = weakref.ref(metric)
+    assert kept_hst(metric, 3).order is kept_hst(metric, 3).order
+    assert kept_hst(metric, 3).universe is metric
+    kept = [weakref.ref(metric), weakref.ref(landmark_module.landmarks(metric))]
     del metric
     gc.collect()
-    assert kept() is None
+    assert [one() for one in kept] == [None, None]
 
 
 def test_a_cut_outlives_its_hierarchy():
