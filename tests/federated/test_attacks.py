@@ -11,18 +11,7 @@ import metricdp as mdp
 from metricdp.federated.course import Course
 from metricdp.federated.messages import Answer, Keys, Past
 from tests import cases, each, refuses
-from tests.federated.test_rounds import DELTA, HOMES, METRIC, demands, kept, rewritten
-
-
-def parties(universe=METRIC, **more):
-    """Holders whose ledgers hold more than the study costs."""
-    kept = [(mdp.PrivateDemand(universe, homes), mdp.Ledger(50, 50 * DELTA)) for homes in HOMES]
-    holders = [
-        mdp.federated.Holder(demand, name=f"h{i}", ledger=ledger)
-        for i, (demand, ledger) in enumerate(kept)
-    ]
-    asked = {"epsilon": 4, **more}
-    return holders, mdp.federated.Coordinator(universe, [one.card for one in holders], **asked)
+from tests.federated.test_rounds import METRIC, a_round, coordinator_of, kept, parties, rewritten
 
 
 def refused(holder, message, words=".", paid=0):
@@ -30,13 +19,6 @@ def refused(holder, message, words=".", paid=0):
     ran = dict(holder._runs)
     refuses(words, holder.answer, message)
     assert holder._ledger.spent == paid and holder._runs == ran
-
-
-def a_round(holders, coordinator):
-    asked = coordinator.invite()
-    answers = [one.answer(asked) for one in holders]
-    coordinator.collect(answers)
-    return asked, answers
 
 
 def test_old_answers_are_of_no_use():
@@ -48,7 +30,7 @@ def test_old_answers_are_of_no_use():
     now = [one.answer(asked) for one in holders]
     refuses("another round, attempt or study", lambda: coordinator.collect([lost[0], *now[1:]]))
     assert coordinator.collect(now) is None
-    other = mdp.federated.Coordinator(METRIC, [one.card for one in holders], epsilon=4)
+    other = coordinator_of(holders)
     other.invite()
     refuses("another round, attempt or study", other.collect, now)
 
@@ -85,12 +67,11 @@ def test_terms_that_changed_behind_a_lost_key_are_paid_for(tmp_path):
     """A study's name stays, its price rises, and the holder's file is an old one: the ledger, which
     knows terms and not names alone, does not hold it.
     """
-    holder = kept(tmp_path)[0]
-    cards = [holder.card, *(mdp.federated.Holder(d).card for d in demands()[1:])]
-    coordinator = mdp.federated.Coordinator(METRIC, cards, epsilon=4)
+    holder, *others = kept(tmp_path)
+    coordinator = coordinator_of([holder, *others], delta=0)
     assert holder.answer(coordinator.invite())
     holder._file.write(holder._keys, {})
-    dear = mdp.federated.Coordinator(METRIC, cards, epsilon=400)
+    dear = coordinator_of([holder, *others], epsilon=400, delta=0)
     past = (Past(np.array([3000]), 3, 1),)
     question = Course.of(METRIC, dear._agreement).at(past).fingerprint
     dear._keys = coordinator._keys
@@ -119,11 +100,6 @@ def test_a_list_of_holders_that_changes_between_rounds():
     for changed in ((mine[0], mine[2], mine[1]), (*mine[:2], Keys("h2").card)):
         refused(holders[0], rewritten(coordinator, holders=changed), "not continue", 4)
     refused(holders[0], rewritten(coordinator, holders=mine[:2], present=(0, 1)), ".", 4)
-
-
-def test_a_holder_left_out_of_a_later_round_is_refused():
-    holders, coordinator = parties()
-    a_round(holders, coordinator)
     refused(holders[0], rewritten(coordinator, present=(0,)), ".", 4)
 
 
@@ -200,7 +176,7 @@ def test_enormous_and_deep_messages(size):
 @pytest.mark.parametrize("value", [2**63 - 1, -(2**63), 2**61])
 def test_absurd_sums_of_the_past_cost_no_more_than_the_study(value):
     """Rounds may be chosen in any way; what is paid stays what was agreed."""
-    holders, coordinator = parties(delta=DELTA)
+    holders, coordinator = parties()
     past = (Past(np.array([value]), 3, 1),)
     try:
         question = Course.of(METRIC, coordinator._agreement).at(past).fingerprint

@@ -363,7 +363,15 @@ def mixture(n, d, k, seed, noise=0.01):
     rng = np.random.default_rng([seed, 1])
     centers = rng.normal(size=(k, d))
     centers *= 0.9 / np.linalg.norm(centers, axis=1, keepdims=True)
-    return centers[np.arange(n) % k] + noise * rng.normal(size=(n, d)), centers
+    return centers[np.arange(n) % k] + noise * rng.normal(size=(n, d))
+
+
+def estimated(points, epsilon, k, **options):
+    """What is decoded of these points' messages, in the cube that holds the unit ball."""
+    d = points.shape[1]
+    space = mdp.EuclideanSpace([-1] * d, [1] * d)
+    parameters = mdp.local.public_parameters(space, epsilon, users=len(points), k=k, **options)
+    return mdp.local.Decoder(parameters).decode(simulated_sketch(parameters, points, seed=0))
 
 
 def objective(points, centers):
@@ -371,30 +379,24 @@ def objective(points, centers):
 
 
 def test_many_dimensions_by_simhash():
-    points, _ = mixture(60_000, 30, 4, 0)
-    space = mdp.EuclideanSpace([-1] * 30, [1] * 30)
-    parameters = mdp.local.public_parameters(space, 4, users=len(points), k=4, radius=1.0, seed=0)
-    estimate = mdp.local.Decoder(parameters).decode(simulated_sketch(parameters, points, seed=0))
+    points = mixture(60_000, 30, 4, 0)
+    estimate = estimated(points, 4, k=4, radius=1.0, seed=0)
     centers = estimate.k_means(4).centers
     assert objective(points, centers) < 0.08  # 0.81 at the middle
     assert centers.shape == estimate.k_median(4).centers.shape == (4, 30)
 
 
 def test_more_clusters_than_the_noise_allows_cost_no_more_than_the_middle():
-    points, _ = mixture(3000, 30, 16, 0)
-    space = mdp.EuclideanSpace([-1] * 30, [1] * 30)
-    parameters = mdp.local.public_parameters(space, 1, users=len(points), k=16, radius=1.0, seed=0)
-    estimate = mdp.local.Decoder(parameters).decode(simulated_sketch(parameters, points, seed=0))
+    points = mixture(3000, 30, 16, 0)
+    estimate = estimated(points, 1, k=16, radius=1.0, seed=0)
     assert objective(points, estimate.k_means(16).centers) <= objective(points, np.zeros((1, 30)))
 
 
-@pytest.mark.parametrize("ask", ["k_means", "k_median"])
-def test_few_dimensions_by_nets(ask):
-    points, _ = mixture(100_000, 2, 3, 1, 0.05)
-    space = mdp.EuclideanSpace([-1] * 2, [1] * 2)
-    parameters = mdp.local.public_parameters(space, 4, users=len(points), k=3)
-    estimate = mdp.local.Decoder(parameters).decode(simulated_sketch(parameters, points, seed=0))
-    assert objective(points, getattr(estimate, ask)(3).centers) < 0.02
+def test_few_dimensions_by_nets():
+    points = mixture(100_000, 2, 3, 1, 0.05)
+    estimate = estimated(points, 4, k=3)
+    for ask in (estimate.k_means, estimate.k_median):
+        assert objective(points, ask(3).centers) < 0.02
 
 
 def test_nets_of_many_dimensions_are_refused():

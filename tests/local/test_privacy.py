@@ -24,7 +24,7 @@ from metricdp.local.randomizers import (
     TopVectors,
     favored_weight,
 )
-from tests import cases, each, refuses
+from tests import cases, each, grid_metric, path_metric, refuses
 from tests.naive_local import distribution, distributions, report_chance
 
 EPSILONS = [Fraction(epsilon) for epsilon in ("1/1000", "1/2", "1", "7/3", "5", "20")]
@@ -135,11 +135,6 @@ def test_items_that_are_not_in_the_universe_make_no_message_and_are_not_quoted(i
     assert str(refusal) == "the item is not in the public universe of these parameters"
 
 
-def test_truth_values_are_items_where_they_are_ids():
-    pair = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=[True, "b"])
-    assert Encoder(mdp.local.public_parameters(pair, 1, parts=2)).encode(True)
-
-
 @pytest.mark.parametrize(
     "point",
     [[1.0], [1.0, float("nan")], [1.0, float("inf")], "ab", None, [[1.0, 2.0]], [1, "x"], [1j, 2]],
@@ -168,11 +163,9 @@ def test_parameters_survive_json_and_hostile_ones_are_refused():
     assert Encoder(text, most_epsilon="0.34").epsilon == Fraction(1, 3)
 
 
-def test_tuples_and_text_as_ids():
-    import networkx as nx
-
-    for graph in (nx.grid_2d_graph(3, 3), nx.relabel_nodes(nx.path_graph(4), str)):
-        metric = mdp.GraphMetric(graph, weight=None)
+def test_tuples_text_and_truth_values_as_ids():
+    pair = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=[True, "b"])
+    for metric in (grid_metric(3, 3), path_metric("0123"), pair):
         encoder = Encoder(mdp.local.public_parameters(metric, 1, parts=2).to_json())
         assert all(encoder.encode(identifier) for identifier in metric.ids)
 

@@ -2,22 +2,20 @@
 the threads.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+import tests
 from metricdp.kernels.scores import CAP
 from metricdp.kernels.shortest_paths import FAR
-from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
+from metricdp.metrics import EuclideanMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.records.scores import CappedSwapCosts, Scale, Served, SwapCosts, rows_from
-from metricdp.universe import build_graph
-from tests import naive, refuses, tries
+from tests import naive, path_metric, refuses, tries
 
-
-def metric_of(n, edges):
-    tails, heads, lengths = (np.array(x) for x in zip(*edges)) if edges else ([], [], [])
-    graph = build_graph(tails, heads, lengths, ids=range(n), directed=False, name="tiny")
-    return GraphMetric(graph, resolution=1.0)
+metric_of = partial(tests.metric_of, resolution=1.0)
 
 
 def table_of(costs, metric, centers):
@@ -47,10 +45,13 @@ def searches(draw, most_points=9):
     return n, edges, demand, centers, swaps
 
 
-@tries(100, searches(), st.sampled_from([1, 2]), st.integers(0, 2), st.integers(1, 12), fixed=True)
-def test_swap_costs_equal_their_definition_after_every_swap(problem, power, shift, cap):
+SCALES = st.builds(Scale, st.integers(0, 2), st.integers(1, 12), st.sampled_from([1, 2]))
+
+
+@tries(100, searches(), SCALES, st.data(), fixed=True)
+def test_costs_equal_their_definition_after_every_swap_and_other_change(problem, scale, data):
     n, edges, demand, centers, swaps = problem
-    metric, scale, at = metric_of(n, edges), Scale(shift, cap, power), np.array(centers)
+    metric, at = metric_of(n, edges), np.array(centers)
     costs = SwapCosts(metric, *np.unique(np.array(demand, np.int64), return_counts=True), scale)
     costs.serve(Served.by(metric, at))
     assert_right(costs, metric, at, demand, scale)
@@ -60,13 +61,6 @@ def test_swap_costs_equal_their_definition_after_every_swap(problem, power, shif
             at[slot] = point
             costs.serve(Served.by(metric, at))
             assert_right(costs, metric, at, demand, scale)
-
-
-@tries(100, searches(), st.data(), fixed=True)
-def test_any_change_of_centers_may_be_served(problem, data):
-    n, edges, demand, _, _ = problem
-    metric, scale = metric_of(n, edges), Scale(0, 50, 1)
-    costs = SwapCosts(metric, *np.unique(np.array(demand, np.int64), return_counts=True), scale)
     for _ in range(3):
         at = np.array(data.draw(st.permutations(range(n)))[: data.draw(st.integers(1, n))])
         costs.serve(Served.by(metric, at))
@@ -81,9 +75,10 @@ def test_other_metrics_too(kind, power, kept_rows, monkeypatch):
     monkeypatch.setattr("metricdp.arguments.ENTRIES", 100)
     rng = np.random.default_rng(5)
     points = np.r_[rng.random((30, 3)), np.zeros((5, 3))]
-    kinds = {"l2": EuclideanMetric, "l1": ManhattanMetric}
-    metric = kinds[kind](points) if kind != "matrix" else None
-    metric = metric or PrecomputedMetric(np.abs(points[:, None] - points).max(axis=2))
+    if kind == "matrix":
+        metric = PrecomputedMetric(np.abs(points[:, None] - points).max(axis=2))
+    else:
+        metric = {"l2": EuclideanMetric, "l1": ManhattanMetric}[kind](points)
     demand, at, scale = rng.integers(0, 35, 60), rng.permutation(35)[:4], Scale.of(metric, power)
     costs = SwapCosts(metric, *np.unique(demand, return_counts=True), scale)
     for _ in range(8):
@@ -109,23 +104,12 @@ def test_sums_on_a_larger_graph_do_not_depend_on_threads(cores, k, monkeypatch):
         assert np.array_equal(table_of(kept, metric, at), table_of(fresh, metric, at))
         at = at.copy()
         at[rng.integers(k)] = rng.choice(np.setdiff1d(np.arange(n), at))
+    assert kept._used <= k * kept._table.shape[1]  # pages of a row are used again
     rows = metric.grid_rows(points[0])
     others = np.setdiff1d(np.arange(n), kept._centers)
     served = np.delete(rows[:, kept._centers], 0, axis=1).min(axis=1, initial=FAR)
     want = np.minimum(np.minimum(rows[:, others], served[:, None]), scale.cap).T @ points[1]
     assert np.array_equal(table_of(kept, metric, kept._centers)[0], want)
-
-
-def test_pages_of_a_row_are_used_again():
-    n, edges = naive.random_graph(4000, seed=1)
-    metric, rng = metric_of(n, edges), np.random.default_rng(0)
-    at, scale = rng.permutation(n)[:3], Scale.of(metric, 1)
-    costs = SwapCosts(metric, *np.unique(rng.integers(0, n, 50), return_counts=True), scale)
-    for _ in range(30):
-        costs.serve(Served.by(metric, at))
-        at = at.copy()
-        at[rng.integers(3)] = rng.choice(np.setdiff1d(np.arange(n), at))
-    assert costs._used <= 3 * costs._table.shape[1]
 
 
 @tries(100, naive.graphs(12), st.integers(0, 60), st.data(), fixed=True)
@@ -197,16 +181,13 @@ def test_costs_of_very_many_records_are_exact_and_saturate(counts, power):
         costs.serve(Served.by(metric, np.array(centers)))
         assert costs.total == cost(centers)
         others = [p for p in range(5) if p not in centers]
-        priced = costs.costs(np.array([0, 1]), metric.inner(np.array(others)))
-        table = np.concatenate(list(priced)).reshape(2, -1)
         expected = [[min(cost([kept, y]), CAP) for y in others] for kept in centers[::-1]]
-        assert table.tolist() == expected
+        assert table_of(costs, metric, centers).tolist() == expected
 
 
 @tries(50, st.lists(st.integers(0, 6), max_size=20), st.integers(0, 3), fixed=True)
 def test_each_point_once_with_its_count_and_row(records, at_a_time):
-    line = np.arange(7.0)
-    metric = PrecomputedMetric(np.abs(line[:, None] - line))
+    metric = path_metric(7)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("metricdp.arguments.ENTRIES", 7 * at_a_time)
         parts = list(rows_from(metric, np.array(records, np.int64)))

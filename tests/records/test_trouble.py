@@ -176,7 +176,6 @@ print(len(seen - {"lock"}))
 """
 
 
-@pytest.mark.extended
 def test_a_killed_process_leaves_nothing_to_the_next_one(tmp_path):
     places = {**os.environ, "TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": str(Path.cwd())}
     (tmp_path / "tmp").mkdir()
@@ -226,6 +225,5 @@ def test_nothing_leads_from_a_file_that_is_refused_to_its_rows(tmp_path, name, c
 def test_numpy_warns_of_no_record():
     """Casts that overflow: of ids in 16 bits always, of coordinates if one record is large."""
     PrivateDemand(PrecomputedMetric(1.0 - np.eye(3)), np.array([1, 2], np.float16))
-    with pytest.raises(InputError, match="finite numbers"):
-        PrivateDemand(BOX, np.full((1, 1), 2.0, np.longdouble) ** 5000)
+    refuses("finite numbers", PrivateDemand, BOX, np.full((1, 1), 2.0, np.longdouble) ** 5000)
     refuses("finite numbers", lambda: PrivateDemand(BOX, np.array([[5]], "M8[ns]")))

@@ -6,7 +6,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp import cli
-from metricdp.errors import DirectedGraphError, GraphFileError, InputError
+from metricdp.errors import DirectedGraphError, GraphFileError
 from tests import geo_world as world
 from tests import refuses
 
@@ -85,33 +85,31 @@ def test_refusals_say_what_there_is(tmp_path):
     path = world.write(frame, tmp_path / "edges.gpkg")
     refuses(r"length, travel_time; name one", mdp.read_graph, path)
     assert rows_of(mdp.read_graph(path, weight="travel_time")).max() == 30
-    frame.to_file(tmp_path / "two.gpkg", layer="a")
-    frame.to_file(tmp_path / "two.gpkg", layer="b", mode="a")
-    with pytest.raises(GraphFileError, match="several layers: a, b"):
-        mdp.read_graph(tmp_path / "two.gpkg", weight="length")
-    with pytest.raises(GraphFileError, match="no layer 'c'; layers: a, b"):
-        mdp.read_graph(tmp_path / "two.gpkg", weight="length", layer="c")
-    assert len(mdp.read_graph(tmp_path / "two.gpkg", weight="length", layer="b")) == 36
-    with pytest.raises(GraphFileError, match="declares EPSG:32719"):
-        mdp.read_graph(path, weight="length", crs="EPSG:4326")
-    with pytest.raises(GraphFileError, match="edges are lines"):
-        mdp.read_graph(world.write(world.homes(9), tmp_path / "homes.gpkg"))
-    (tmp_path / "bad.gpkg").write_bytes(b"SQLite format 3\0 and no more")
-    refuses("not a geographic file", mdp.read_graph, tmp_path / "bad.gpkg", error=GraphFileError)
+    two, bad = tmp_path / "two.gpkg", tmp_path / "bad.gpkg"
+    frame.to_file(two, layer="a")
+    frame.to_file(two, layer="b", mode="a")
+    assert len(mdp.read_graph(two, weight="length", layer="b")) == 36
+    bad.write_bytes(b"SQLite format 3\0 and no more")
+    homes = world.write(world.homes(9), tmp_path / "homes.gpkg")
+    for file, asked, words in (
+        (two, {"weight": "length"}, "several layers: a, b"),
+        (two, {"weight": "length", "layer": "c"}, "no layer 'c'; layers: a, b"),
+        (path, {"weight": "length", "crs": "EPSG:4326"}, "declares EPSG:32719"),
+        (homes, {}, "edges are lines"),
+        (bad, {}, "not a geographic file"),
+    ):
+        refuses(words, mdp.read_graph, file, error=GraphFileError, **asked)
 
 
 def test_a_table_may_be_reported_its_system(tmp_path):
-    graph = world.street_graph()
-    nodes = "id,x,y\n" + "".join(f"{v},{d['x']},{d['y']}\n" for v, d in graph.nodes(data=True))
-    (tmp_path / "nodes.csv").write_text(nodes)
-    edges = "from,to,length\n" + "".join(f"{u},{v},200\n" for u, v in graph.edges() if u < v)
-    (tmp_path / "edges.csv").write_text(edges)
-    both = {"nodes": tmp_path / "nodes.csv"}
-    assert mdp.read_graph(tmp_path / "edges.csv", **both).crs is None
-    assert mdp.read_graph(tmp_path / "edges.csv", **both, crs=32719).crs == world.UTM
-    with pytest.raises(InputError, match="unknown coordinate system 'nowhere'"):
-        mdp.read_graph(tmp_path / "edges.csv", **both, crs="nowhere")
-    refuses("no coordinates", mdp.read_graph, tmp_path / "edges.csv", crs=32719)
+    nodes, edges = tmp_path / "nodes.csv", tmp_path / "edges.csv"
+    nodes.write_text("id,x,y\n1,280000,6690000\n2,280200,6690000\n")
+    edges.write_text("from,to,length\n1,2,200\n")
+    assert mdp.read_graph(edges, nodes=nodes).crs is None
+    assert mdp.read_graph(edges, nodes=nodes, crs=32719).crs == world.UTM
+    words = "unknown coordinate system 'nowhere'"
+    refuses(words, mdp.read_graph, edges, nodes=nodes, crs="nowhere")
+    refuses("no coordinates", mdp.read_graph, edges, crs=32719)
 
 
 @pytest.mark.parametrize("name", ["a.gpkg", "a.shp", "a.fgb", "a.geojson", "a.parquet", "a.json"])
@@ -173,8 +171,8 @@ def test_ids_that_the_lines_contradict_are_refused_with_the_cure(tmp_path):
     assert len(mdp.read_graph(world.write(turned, tmp_path / "turned.gpkg"))) == world.SIDE**2
     stale = frame.assign(u=np.arange(len(frame)) // 3, v=np.arange(len(frame)) // 5)
     path = world.write(stale, tmp_path / "stale.gpkg")
-    with pytest.raises(GraphFileError, match=r"'u' and 'v' name are nowhere.*topology='geometry'"):
-        mdp.read_graph(path)
+    words = r"'u' and 'v' name are nowhere.*topology='geometry'"
+    refuses(words, mdp.read_graph, path, error=GraphFileError)
     assert len(mdp.read_graph(path, topology="geometry")) == world.SIDE**2
 
 

@@ -12,7 +12,7 @@ library = pytest.importorskip
 
 def _in_dask(columns):
     library("distributed")
-    return library("dask.dataframe").from_pandas(library("pandas").DataFrame(columns), 2)
+    return library("dask.dataframe").from_pandas(library("pandas").DataFrame(columns), 3)
 
 
 def _in_dataset(columns):
@@ -33,6 +33,13 @@ MADE = {
     "Spark": ("SparkFrame", 1, lambda c: spark.session().createDataFrame(pa.table(c))),
 }
 """The engine that takes a table, how many users are added one by one, and what makes it."""
+STREAMING = ("Polars, lazy", "DuckDB", "Dask", "Spark")
+
+
+def table_of(kind, columns):
+    """A table of one of these kinds: columns as lists, or a frame of pandas."""
+    *_, make = MADE[kind]
+    return make({name: list(columns[name]) for name in columns})
 
 
 class TestEngines(EngineTestCase):

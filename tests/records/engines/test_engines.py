@@ -30,8 +30,10 @@ from metricdp.privacy import (
 from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.records.engines import RowEncoder, Tally, embedded, sources
+from metricdp.testing.engines import exact
 from tests import cases, refuses
-from tests.privacy_worlds import THREE, all_text
+from tests.privacy_worlds import THREE
+from tests.records.engines.test_conformance import table_of
 from tests.spark import session as spark_session
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
@@ -41,15 +43,6 @@ BOX = mdp.EuclideanSpace([0, 0], [10, 4])
 POINTS = mdp.EuclideanMetric(
     np.random.default_rng(3).random((200, 2)) * [10, 4], ids=[f"p{i}" for i in range(200)]
 )
-
-
-class Finest:
-    """Every point of the universe is a part."""
-
-    universe, n_parts = POINTS, 200
-
-    def encode(self, records):
-        return records
 
 
 class Level:
@@ -62,7 +55,7 @@ class Level:
         return (self.tree.cells(records)[:, self.depth] % np.uint64(self.n_parts)).astype(np.int64)
 
 
-FINEST, GRID, QUARTERS = HistogramQuery(Finest()), HistogramQuery(Grid(BOX, 1000)), Grid(BOX, 4)
+GRID, QUARTERS = HistogramQuery(Grid(BOX, 1000)), Grid(BOX, 4)
 TREE = ShiftedQuadtree(BOX, 12, seed=7)
 LEVELS = LevelsQuery([HistogramQuery(Level(TREE, h)) for h in range(13)])
 SUMS = SumsQuery(GRID, 10)
@@ -97,13 +90,6 @@ def dask_client():
         yield client
 
 
-@pytest.fixture(scope="module")
-def spark():
-    session = spark_session()
-    yield session
-    session.stop()
-
-
 @pytest.fixture(params=("pandas", "polars", "duckdb", "arrow", "parquet", "csv", "dask"))
 def frame(request, table, monkeypatch):
     """What an engine has of the rows, and options: all large, so that nothing is read at once."""
@@ -126,11 +112,6 @@ def frame(request, table, monkeypatch):
         files = [folder / f"rows-{i}.parquet" for i in range(3)]
         return pytest.importorskip("pyarrow.dataset").dataset(files), {}
     return several if request.param == "parquet" else folder / "rows.csv", {}
-
-
-def exact(demand, query):
-    """The exact answer, as the gate computes it before it adds noise."""
-    return gate._noisy(demand, query, None).tolist()
 
 
 def located(rows, users=None):
@@ -158,8 +139,8 @@ def refused(make, capfd, caplog):
     assert error.__context__ is error.__cause__ is None
 
 
-def test_spark_counts_bounds_and_refuses_alike(spark, table, capfd, caplog):
-    rows, folder = table
+def test_spark_counts_bounds_and_refuses_alike(table, capfd, caplog):
+    (rows, folder), spark = table, spark_session()
     source, options = f"{folder}/rows-*.parquet", {"engine": "spark"}
     ids = mdp.PrivateDemand.from_frame(POINTS, source, user="who", max_contributions=3, **options)
     assert exact(ids, CountQuery()) == [np.minimum(rows["who"].value_counts(), 3).sum()]
@@ -294,21 +275,14 @@ def test_subsampled_demand_has_its_share_by_fresh_coins(table):
 
 
 @cases(
-    ("source", "asked", "words"),
-    ("rows.npy", {"engine": "cloud"}, "engine must be one of embedded, dask, spark"),
-    ("*.parquet", {}, "no file has such a name"),
-    (pd.DataFrame({"x": [1.0], "y": [2.0]}), {"columns": ["x", "z"]}, "no column 'z'"),
-    (
-        pd.DataFrame({"x": [1.0], "y": [2.0]}),
-        {"columns": ["x"]},
-        "have 2 coordinates, 1 columns are named",
-    ),
-    (pd.DataFrame({"x": [1.0], "y": [2.0]}), {}, "coordinates need both x= and y=, or columns="),
-    ids=["engine", "nothing", "column", "dimension", "box"],
+    ("asked", "words"),
+    ({"columns": ["x", "z"]}, "no column 'z'"),
+    ({"columns": ["x"]}, "have 2 coordinates, 1 columns are named"),
+    ({}, "coordinates need both x= and y=, or columns="),
 )
-def test_mistakes_are_named(source, asked, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert all_text(refuses(words, mdp.PrivateDemand.from_frame, BOX, source, **asked))
+def test_mistakes_are_named(asked, words):
+    table = pd.DataFrame({"x": [1.0], "y": [2.0]})
+    refuses(words, mdp.PrivateDemand.from_frame, BOX, table, **asked)
 
 
 def test_sources_lead_nowhere():
@@ -333,15 +307,10 @@ def bad_tables():
 
 
 @pytest.mark.parametrize("rows", list(bad_tables()), ids=lambda rows: "")
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+@pytest.mark.parametrize("engine", ["Polars, lazy", "DuckDB", "Dask"])
 def test_bad_rows_are_refused_by_the_rule_alone(engine, rows, capfd, caplog, request):
     columns, asked = rows
-    plain, universe = pd.DataFrame(columns), BOX if "columns" in asked else THREE
-    if engine == "dask":
+    universe, source = BOX if "columns" in asked else THREE, table_of(engine, columns)
+    if engine == "Dask":
         request.getfixturevalue("dask_client")
-        source = pytest.importorskip("dask.dataframe").from_pandas(plain, npartitions=2)
-    elif engine == "duckdb":
-        source = pytest.importorskip("duckdb").connect().from_arrow(pa.table(columns))
-    else:
-        source = pytest.importorskip("polars").LazyFrame(columns)
     refused(lambda: mdp.PrivateDemand.from_frame(universe, source, **asked), capfd, caplog)

@@ -29,7 +29,7 @@ from tests import cases, refuses
     ("a.gpkg", {"engine": "spark"}, "geographic files are read by the embedded engine"),
     ("a.geojson", {"engine": "dask"}, "geographic files are read by the embedded engine"),
     ("a.csv", {"layer": "roads"}, "a.csv: has no layers"),
-    ("a.csv", {"engine": "Dask"}, "engine must be one of"),
+    ("a.csv", {"engine": "Dask"}, "engine must be one of embedded, dask, spark"),
     (7, {}, r"expected a path or .* table, got int$"),
     (np.zeros(3), {}, r"got ndarray; a column alone is PrivateDemand\(universe, column\)"),
 )

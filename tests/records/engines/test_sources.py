@@ -4,7 +4,6 @@ the edges of 64 bits on every path.
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import metricdp as mdp
@@ -14,7 +13,7 @@ from metricdp.partitions.service import ClippedDistances, DistanceDifferences, S
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, _vault
 from metricdp.privacy.queries import TotalsQuery, answered
 from metricdp.records import exact
-from metricdp.records.engines import Source, Tally, sources, sums, tables
+from metricdp.records.engines import Source, Tally, sources, sums
 from metricdp.records.engines.bounding import WHOLE, SharesOfOne
 from metricdp.records.engines.dask_frames import all_added, packed, unpacked
 from metricdp.records.engines.frames import GroupWork, Seal, Work, checked, digest
@@ -23,8 +22,9 @@ from metricdp.records.exact import Sums, exactly
 from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.paths import Paths, Segment
 from metricdp.records.trouble import Trouble
-from tests import path_metric, raising, refuses, spark
+from tests import path_metric, raising, refuses
 from tests.privacy_worlds import BOX, UnitCells
+from tests.records.engines.test_conformance import STREAMING, table_of
 from tests.records.test_exact import clipped
 
 AT = np.array([4, 1, 4, 0, 4, 1])
@@ -81,12 +81,6 @@ def test_a_record_stays_if_32_fresh_bits_are_below_its_share(monkeypatch):
     assert asked == [16] * 4 and sources.subsampled(np.zeros((2, 3)), 0.5).shape == (2, 3)
 
 
-def test_tables_in_memory_are_those_that_are_there_already():
-    table = pytest.importorskip("polars").DataFrame({"x": [1.0]})
-    assert tables.TableInMemory.takes(table) and not tables.TableInMemory.takes(table.lazy())
-    assert not tables.TableInMemory.takes([1.0])
-
-
 def test_counts_are_subsampled_by_256_fresh_bits(monkeypatch):
     for share, kept in ((0.0, [0, 0, 0]), (1.0, [1, 2, 3])):
         assert sources.subsampled(COUNTED, share).counts.tolist() == kept
@@ -100,7 +94,6 @@ def test_counts_are_subsampled_by_256_fresh_bits(monkeypatch):
 # of a bad row
 FIELD, N = mdp.EuclideanSpace([0, 0], [10, 4]), 3000
 TREE = ShiftedQuadtree(FIELD, seed=2)
-ENGINES = ("polars", "duckdb", "dask", "spark")
 
 
 @pytest.fixture(scope="module")
@@ -109,22 +102,9 @@ def rows():
     return pd.DataFrame({"x": rng.normal(5, 2, N), "y": np.round(rng.normal(2, 1, N), 2)})
 
 
-def given(engine, rows):
-    """The rows as a table of an engine that streams."""
-    if engine == "polars":
-        return pytest.importorskip("polars").from_pandas(rows).lazy()
-    if engine == "duckdb":
-        return pytest.importorskip("duckdb").connect().from_arrow(pa.Table.from_pandas(rows))
-    if engine == "dask":
-        return pytest.importorskip("dask.dataframe").from_pandas(rows, npartitions=11)
-    columns = {name: rows[name].tolist() for name in rows}
-    cells = list(zip(*columns.values()))
-    return spark.session().createDataFrame(cells, list(columns)).repartition(5)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", STREAMING)
 def test_cells_of_all_levels_are_counted_as_in_memory(engine, rows):
-    demand = PrivateDemand.from_frame(FIELD, given(engine, rows), x="x", y="y")
+    demand = PrivateDemand.from_frame(FIELD, table_of(engine, rows), x="x", y="y")
     paths = Paths(_vault._open(demand), TREE)
     points, cells = FIELD.clip(rows.to_numpy()), TREE.root_cell()
     for _ in range(12):
@@ -134,12 +114,12 @@ def test_cells_of_all_levels_are_counted_as_in_memory(engine, rows):
     assert len(paths._segments) == 1
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", STREAMING)
 def test_a_bad_row_is_no_key_and_is_not_reported(engine, rows):
     bad = rows.copy()
     bad.loc[1234, "y"] = float("inf")
     with pytest.raises(mdp.InputError) as refused:
-        demand = PrivateDemand.from_frame(FIELD, given(engine, bad), x="x", y="y")
+        demand = PrivateDemand.from_frame(FIELD, table_of(engine, bad), x="x", y="y")
         Paths(_vault._open(demand), TREE).counted(None)
     assert "1234" not in str(refused.value)
     assert "inf" not in str(refused.value)
@@ -318,11 +298,11 @@ class Large:
         return (Sums(np.array([0, 1, 2**62, -(2**62) - 1])) << 40).joined(Sums(np.array([1])))
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask", "spark"])
+@pytest.mark.parametrize("engine", STREAMING)
 def test_engines_carry_and_add_numbers_beyond_64_bits(engine):
     rows = pd.DataFrame({"x": np.linspace(0, 9, 900), "y": np.linspace(0, 4, 900)})
     box = mdp.EuclideanSpace([0, 0], [10, 4])
-    demand = PrivateDemand.from_frame(box, given(engine, rows), x="x", y="y")
+    demand = PrivateDemand.from_frame(box, table_of(engine, rows), x="x", y="y")
     zero, *large, blocks = sums(_vault._open(demand), Large()).tolist()
     assert blocks > 0 == zero
     assert large == [n * 2**40 * blocks for n in (1, 2**62, -(2**62) - 1)]
