@@ -61,7 +61,7 @@ def solve_with(
     # First the quick search, then iterated local search from its centers.
     with Deadline(limit) as deadline:
         left = None if limit is None else max(deadline.left, 0.0)
-        found = solve(metric, weights, k, seed=seed, time_limit=left, **asked)
+        found = solve(metric, weights, k, seed=seed, time_limit=left, chains=False, **asked)
         weights, demand, allowed, fixed = places(metric, weights, candidates, opened)
         if k in (len(allowed), len(fixed)):
             return found

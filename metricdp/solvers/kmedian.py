@@ -90,6 +90,7 @@ class _Problem:
     opened: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     deadline: Deadline = NEVER
     effort: float = 1.0
+    chains: bool = True
     first: Ints | None = None
     terms: tuple[float, ...] | None = None
 
@@ -120,6 +121,7 @@ def solve(
     time_limit: float | None = None,
     first: Ints | None = None,
     share: float = 1.0,
+    chains: bool = True,
     terms: tuple[float, ...] | None = None,
 ) -> Found:
     """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v,
@@ -156,6 +158,7 @@ def solve(
         opened=fixed,
         deadline=Deadline(time_limit),
         effort=share * (_EFFORT if rough else 1.0),
+        chains=chains,
         first=first,
         terms=terms,
     )
@@ -207,7 +210,7 @@ def _solve_on_block(problem: _Problem, demand: Ints, starts: int | None) -> Foun
         deadline=problem.deadline,
         first_start=None if problem.first is None else np.searchsorted(allowed, problem.first),
     )
-    if chained:
+    if chained and problem.chains:
         rows, cost = thorough_search(
             BlockCosts(block, weights[demand], problem.deadline),
             problem.k,

@@ -5,8 +5,8 @@ A kick exchanges centers of one neighborhood at random, a descent follows there
 (`metricdp.kernels.near_swaps`), and the result is kept if it costs no more, or little more early
 on. Solutions of several chains are recombined by independent parts; after short chains a search
 with their centers as the only candidates follows. Regions that share no near candidate are searched
-separately with one center more or less, and all centers are allocated among them. Where too many
-candidates are near, those of least reduced cost take part.
+separately with a few centers more or fewer, and all centers are allocated among them. Where too
+many candidates are near, those of least reduced cost take part.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ first round also the one before it.
 """
 _WORK = (1_000_000, 8_000, 700_000_000)
 """Entries that a chain reads: base, for each center, and most."""
-_REGION_TEMPERATURE, _REGION_CHAINS, _REGION_PRICE = 0.1, 2, 0.6
-"""In a region: temperature; chains for each number of centers in a round; cost of an entry, as
-short lists are fast.
+_REGION_TEMPERATURE, _MORE = 0.03, 2
+"""In a region: temperature; centers more and fewer than it has that are tried, a chain for each.
+With one more or fewer, exchanges that change two regions by two are never found.
 """
 _QUICK_ENTRIES = 8_000_000
 _QUICK_WORK = 40
@@ -178,7 +178,7 @@ class _Search:
         return min([best, *(self.found(union[rows]) for rows in relinked)], key=lambda one: one[0])
 
     def _search_regions(self, best: Found, rng: np.random.Generator) -> Found:
-        """Chains in each region, with as many centers as it has, one more and one fewer."""
+        """Chains in each region, with as many centers as it has and a few more and fewer."""
         assert self.regions
         for region in self.regions:
             region.keep(np.flatnonzero(np.isin(region.sites, best[1])))
@@ -187,18 +187,18 @@ class _Search:
         tasks = [
             (region, region.start(count, rng))
             for region, share in zip(self.regions, shares)
-            for count in (share - 1, share, share + 1) * _REGION_CHAINS
+            for count in range(share - _MORE, share + _MORE + 1)
             if region.fixed < count < len(region.sites)
         ]
         each = [len(region.near.site) / len(region.near.weights) for region, _ in tasks]
         works = [_WORK[1] * entries * len(start) for entries, (_, start) in zip(each, tasks)]
-        scale = min(1.0, max(self.work_left, 0.0) / max(_REGION_PRICE * sum(works), 1.0))
+        scale = min(1.0, max(self.work_left, 0.0) / max(sum(works), 1.0))
         chains = [
             _Chain(region.near, start, region.fixed, int(scale * work), _REGION_TEMPERATURE)
             for (region, start), work in zip(tasks, works)
         ]
         ends = self._run_all(chains, rng)
-        self.work_left -= scale * _REGION_PRICE * sum(works)
+        self.work_left -= scale * sum(works)
         for (region, _), rows in zip(tasks, ends):
             region.keep(rows)
         shares = allocate([region.cost for region in self.regions], k)[1]
@@ -321,13 +321,13 @@ class _Region:
             self.best_rows[len(rows)] = rows
 
     def start(self, count: int, rng: np.random.Generator) -> Ints:
-        """The best rows of a number, or those of one center more or fewer, changed."""
-        if count in self.best_rows:
-            return self.best_rows[count]
-        rows = self.best_rows[count + 1 if count + 1 in self.best_rows else count - 1]
-        if len(rows) > count:
-            return np.delete(rows, rng.integers(self.fixed, len(rows)))
-        return np.r_[rows, rng.choice(np.setdiff1d(np.arange(len(self.sites)), rows))]
+        """The best rows of this number, or those of the nearest number, changed at random."""
+        rows = self.best_rows[min(self.best_rows, key=lambda kept: abs(kept - count))]
+        free = np.arange(self.fixed, len(rows))
+        closed = rng.choice(free, max(len(rows) - count, 0), replace=False)
+        others = np.setdiff1d(np.arange(len(self.sites)), rows)
+        added = rng.choice(others, max(count - len(rows), 0), replace=False)
+        return np.r_[np.delete(rows, closed), added]
 
 
 def _regions(near: Near, rows: Ints, fixed: Ints) -> list[_Region]:
