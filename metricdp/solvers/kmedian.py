@@ -136,9 +136,9 @@ def solve(
     (`metricdp.solvers.row_search`), beyond 20,000 demand points first on a sample of them; with
     many centers in few dimensions by iterated local search on lists from a k-d tree
     (`metricdp.solvers.neighborhoods`). The centers of several searches are the candidates of a last
-    one, on exact rows. Memory O(n + m), at most 160 MB of rows. `terms`: of the impedance, if costs
-    are not a power of the distances along edges. Figures in ``benchmarks/graph_solver.md`` and
-    ``benchmarks/medoids.md``.
+    one, on exact rows. Memory O(n + m), at most 160 MB of rows. `chains`: whether the kicks follow.
+    `terms`: of the impedance, if costs are not a power of the distances along edges. Figures in
+    ``benchmarks/graph_solver.md`` and ``benchmarks/medoids.md``.
     """
     weights, demand, allowed, fixed = places(metric, weights, candidates, opened)
     first = _checked_first(k, allowed, fixed, first)

@@ -200,7 +200,8 @@ class _Search:
         ends = self._run_all(chains, rng)
         self.work_left -= scale * sum(works)
         for (region, _), rows in zip(tasks, ends):
-            region.keep(rows)
+            for twin in region.alike(self.regions):
+                twin.keep(rows)
         shares = allocate([region.cost for region in self.regions], k)[1]
         chosen = [one.sites[one.best_rows[share]] for one, share in zip(self.regions, shares)]
         return min(best, self.found(np.concatenate(chosen)), key=lambda one: one[0])
@@ -319,6 +320,13 @@ class _Region:
         if cost < self.cost[len(rows)]:
             self.cost[len(rows)] = cost
             self.best_rows[len(rows)] = rows
+
+    def alike(self, regions: list[_Region]) -> list[_Region]:
+        """The regions of as many candidates and points: maybe the same pattern, as on circuits."""
+        shape = self.fixed, len(self.sites), len(self.near.weights)
+        return [
+            one for one in regions if (one.fixed, len(one.sites), len(one.near.weights)) == shape
+        ]
 
     def start(self, count: int, rng: np.random.Generator) -> Ints:
         """The best rows of this number, or those of the nearest number, changed at random."""

@@ -81,6 +81,18 @@ def test_towns_far_apart_share_out_centers(opened, monkeypatch):
     assert best[0] == pytest.approx(sum(cost[c] for cost, c in zip(least, counts)))
 
 
+def test_towns_of_one_pattern_share_what_they_find():
+    pattern = np.random.default_rng(5).integers(0, 300, (25, 2))
+    middles = 1e5 * np.array([[0, 0], [1, 0], [0, 1]])
+    block = distances(np.concatenate([at + pattern for at in middles]), whole=True)
+    search = _Search(BlockCosts(block, np.ones(75)), np.empty(0, np.int64), Deadline(None))
+    best = search.found(np.r_[0:8, 25:29, 50:54])
+    search.regions = neighborhoods._regions(search._near(best[1]), best[1], best[1][:0])
+    search._search_regions(best, np.random.default_rng(0))
+    first, *others = [region.cost for region in search.regions]
+    assert np.isfinite(first[2:11]).all() and all((first == other).all() for other in others)
+
+
 def test_a_town_of_one_center_is_searched_too():
     at = 1e5 * np.repeat([[0, 0], [1, 0], [0, 1], [1, 1]], [25, 25, 25, 5], axis=0)
     block = distances(at + np.random.default_rng(3).integers(0, 300, at.shape))
