@@ -108,10 +108,12 @@ def removal_losses(distances: np.ndarray, weights, centers, power: int = 1) -> n
     return np.array([cost(distances, weights, few, power) - before for few in fewer])
 
 
-def best_centers(distances, weights, k, power=1, candidates=None) -> tuple[tuple[int, ...], float]:
-    """The cheapest of all choices of k centers, and its cost."""
+def best_centers(
+    distances, weights, k, power=1, candidates=None, opened=()
+) -> tuple[tuple[int, ...], float]:
+    """The cheapest of all choices of k centers, the opened among them, and its cost."""
     allowed = range(len(distances)) if candidates is None else candidates
-    choices = itertools.combinations(allowed, k)
+    choices = (c for c in itertools.combinations(allowed, k) if set(opened) <= set(c))
     costs = ((c, cost(distances, weights, c, power)) for c in choices)
     return min(costs, key=lambda found: found[1])
 

@@ -48,17 +48,10 @@ def with_prices(costs, weights, prices):
 
 def within_room(costs, weights, loads, room, limit=None):
     """Cheapest service within the rows' room, by linear programming; None if there is none."""
-    from scipy.optimize import linprog
-
-    cost = costs * weights
-    if limit is not None:
-        costs = np.where(costs > limit * (1 + 1e-9), 30 * limit, costs)
-        cost = np.vstack([costs * weights, 10 * limit * weights])
-        room = np.r_[room, loads.sum() + 1]
-    m, n = cost.shape
-    A_ub = np.kron(np.eye(m), loads)
-    found = linprog(cost.ravel(), A_ub=A_ub, b_ub=room, A_eq=np.tile(np.eye(n), m), b_eq=np.ones(n))
-    return None if found.status == 2 else float(found.fun)
+    if limit is None:
+        return service(costs * weights, None, loads, room)
+    costs = np.where(costs > limit * (1 + 1e-9), 30 * limit, costs)
+    return service(costs * weights, 10 * limit * weights, loads, room)
 
 
 def least_distance(costs):

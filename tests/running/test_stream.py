@@ -2,6 +2,7 @@
 copies and older states of a stream's file, and in periods of its ledger.
 """
 
+import builtins
 import copy
 import os
 import pickle
@@ -23,6 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
+from metricdp import atomic
 from metricdp.accounting.continual import DayBlock, Schedule, squared
 from metricdp.audit.patch import patched
 from metricdp.privacy import continual
@@ -161,16 +163,32 @@ def test_the_same_day_again_is_reported_again_and_not_counted(tmp_path):
     assert stream.step(demand(3), day="d").day == 4
 
 
-def test_a_full_disk_refuses_the_day_and_leaves_the_stream(tmp_path):
-    stream = mdp.Stream(PATH, epsilon=1, horizon=9, path=tmp_path / "a.stream")
-    stream.step(demand(1), day=1)
-    before = (tmp_path / "a.stream").read_bytes()
-
+@pytest.mark.parametrize("call", ["replace", "fsync", "write"])
+def test_a_disk_that_fails_at_any_call_refuses_the_day(tmp_path, call):
+    path = tmp_path / "a.stream"
+    held = mdp.Stream(PATH, epsilon=1, horizon=9, path=path)
+    held.step(mdp.PrivateDemand(PATH, [1]), day=1)
+    before = path.read_bytes()
     full = raising(OSError(28, "No space left on device"))
-    with patched(os, "fsync", full), pytest.raises(OSError, match="No space"):
-        stream.step(demand(2), day=2)
-    assert (tmp_path / "a.stream").read_bytes() == before and stream.days == 1
-    assert stream.step(demand(2), day=2).day == 2
+
+    class Full:
+        def __init__(self, path, mode, opener):
+            self.handle = opener(path, os.O_CREAT | os.O_WRONLY)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            os.close(self.handle)
+
+        write = full
+
+    places = {"fsync": (os, "fsync", full), "write": (builtins, "open", Full)}
+    place = places.get(call, (atomic.Path, "replace", full))
+    with patched(*place), pytest.raises(OSError, match="No space"):
+        held.step(mdp.PrivateDemand(PATH, [2]), day=2)
+    assert path.read_bytes() == before and held.days == 1
+    assert held.step(mdp.PrivateDemand(PATH, [2]), day=2).day == 2
     kept = {"a.stream", "a.stream.lock", "a.stream.ledger"}
     assert {p.name for p in tmp_path.iterdir()} == kept
 
@@ -311,9 +329,6 @@ def test_threads_take_turns():
 
 
 # What a day may be called: one day has one name
-SHORT = path_metric(3)
-
-
 @cases(
     "day",
     date(2026, 11, 23),
@@ -345,8 +360,8 @@ def test_a_moment_is_no_day(day):
 
 
 def test_a_retry_at_another_hour_counts_nothing():
-    stream = mdp.Stream(SHORT, epsilon=1, horizon=2)
-    demand = mdp.PrivateDemand(SHORT, [1])
+    stream = mdp.Stream(PATH, epsilon=1, horizon=2)
+    demand = mdp.PrivateDemand(PATH, [1])
     stream.step(demand, day="Montage\u0301")
     for day in ("Montag\u00e9", " Montag\u00e9 "):
         assert stream.step(demand, day=day).day == 1

@@ -1,13 +1,9 @@
 """Streams that are cut short at every line of a step, and what the next process finds."""
 
-import builtins
 import gc
-import os
 import shutil
 import subprocess
 import sys
-
-import pytest
 
 import metricdp as mdp
 from metricdp import atomic
@@ -115,35 +111,3 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_process(tmp_path):
     assert len(parts) == 1 and parts[0].stat().st_mode & 0o777 == 0o600
     assert mdp.Stream.open(path, PATH).days == 1
     assert not parts[0].exists() and neighbor.exists()
-
-
-@pytest.mark.parametrize("call", ["replace", "fsync", "write"])
-def test_a_disk_that_fails_at_any_call_refuses_the_day(tmp_path, call):
-    path = tmp_path / "a.stream"
-    held = mdp.Stream(PATH, epsilon=1, horizon=9, path=path)
-    held.step(mdp.PrivateDemand(PATH, [1]), day=1)
-    before = path.read_bytes()
-
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    class Full:
-        def __init__(self, path, mode, opener):
-            self.handle = opener(path, os.O_CREAT | os.O_WRONLY)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            os.close(self.handle)
-
-        write = full
-
-    places = {"fsync": (os, "fsync", full), "write": (builtins, "open", Full)}
-    place = places.get(call, (atomic.Path, "replace", full))
-    with patched(*place), pytest.raises(OSError, match="No space"):
-        held.step(mdp.PrivateDemand(PATH, [2]), day=2)
-    assert path.read_bytes() == before and held.days == 1
-    assert held.step(mdp.PrivateDemand(PATH, [2]), day=2).day == 2
-    kept = {"a.stream", "a.stream.lock", "a.stream.ledger"}
-    assert {p.name for p in tmp_path.iterdir()} == kept

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -28,7 +27,6 @@ def listed(costs, beyond):
     return Entries(start, np.nonzero(inside)[1].astype(np.int32), costs[inside])
 
 
-few = settings(max_examples=150, derandomize=True)
 PMED = data.DATA / "pmed"
 
 
@@ -48,8 +46,7 @@ def problems(draw):
 @tries(150, problems(), fixed=True)
 def test_never_above_the_best_of_all_choices(problem):
     block, weights, centers, opened = problem
-    choices = naive.itertools.combinations(range(len(block)), len(centers))
-    best = min(naive.cost(block, weights, c) for c in choices if set(opened) <= set(c))
+    best = naive.best_centers(block, weights, len(centers), opened=opened)[1]
     found = certify(block, weights, centers, opened=opened)
     assert found.cost == pytest.approx(naive.cost(block, weights, centers))
     assert found.lower_bound <= min(best, found.cost) + 1e-12 * abs(best)
@@ -74,37 +71,13 @@ def test_the_lagrangian_is_a_bound_for_any_multipliers(problem, data):
         exact += sum(min(Fraction(c) - Fraction(x), Fraction(0)) for c, x in pairs)
     assert set(opened) <= set(chosen) and len(set(chosen.tolist())) == len(centers)
     assert exact - Fraction(1, 10**9) <= Fraction(value) <= exact
-    ones = np.ones(costs.shape[1])
-    choices = naive.itertools.combinations(range(len(costs)), len(centers))
-    assert value <= min(naive.cost(costs, ones, c) for c in choices if set(opened) <= set(c))
+    assert value <= naive.best_centers(costs, np.ones(n), len(centers), opened=opened)[1]
 
 
 def test_a_certificate_is_json_whatever_it_was_computed_with():
     reported = Certificate(np.int64(7), np.float32(6.0)).to_dict()
     assert json.loads(json.dumps(reported)) == {"cost": 7.0, "lower_bound": 6.0, "gap": 1 / 7}
-
-
-def test_bad_centers_get_an_honest_gap():
-    line = np.abs(np.subtract.outer(np.arange(12.0), np.arange(12.0)))
-    best = naive.best_centers(line, np.ones(12), 3)
-    assert certify(line, np.ones(12), np.array(best[0])).gap == 0
-    for centers in ([0, 1, 2], [0, 5, 11]):
-        found = certify(line, np.ones(12), np.array(centers))
-        assert found.lower_bound == best[1]
-        assert found.gap == pytest.approx(1 - best[1] / naive.cost(line, np.ones(12), centers))
-    assert Certificate(8.0, 6.0).to_dict() == {"cost": 8.0, "lower_bound": 6.0, "gap": 0.25}
     assert Certificate(0.0, 0.0).gap == 0 and Certificate(0.0, -2.0).gap == 1
-
-
-@pytest.mark.parametrize("power", [1, 2])
-def test_fractional_costs_are_settled_up_to_rounding(power):
-    metric = mdp.EuclideanMetric(np.random.default_rng(power).random((60, 2)))
-    ask = mdp.k_median if power == 1 else mdp.k_means
-    result = ask(metric, k=4, certificate=True)
-    block = metric.distance_rows(np.arange(60)) ** power
-    cost = naive.cost(block, np.ones(60), metric.positions(result.centers))
-    assert result.certificate.cost == pytest.approx(cost) and result.lower_bound <= cost
-    assert 0 <= result.gap <= 2e-9
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -155,12 +128,6 @@ def test_what_cannot_be_certified_is_refused_before_any_search(monkeypatch):
     assert mdp.k_median(metric, k=2, weights=weights, candidates=few, certificate=True).gap == 0
     assert mdp.k_median(metric, k=2).gap is None
     assert "certificate" not in mdp.k_median(metric, k=2).to_dict()
-    demand, ledger = mdp.PrivateDemand(metric, few), mdp.Ledger(1)
-    with pytest.raises(mdp.InputError, match="certificate is for public demand"):
-        mdp.k_median(metric, demand, 2, epsilon=1, ledger=ledger, certificate=True)
-    assert ledger.spent == 0
-    with pytest.raises(mdp.InputError, match="certificate is for public demand"):
-        mdp.k_median(mdp.EuclideanSpace([0, 0], [1, 1]), k=2, certificate=True)
 
 
 def test_lists_that_are_cut_short_leave_a_weak_bound(monkeypatch):
@@ -224,12 +191,11 @@ def test_branches_are_not_begun_on_too_many_entries(monkeypatch):
     block = np.random.default_rng(5).integers(1, 60, (12, 20)).astype(float)
     monkeypatch.setattr(dual_ascent, "_STEPS", 5)
     monkeypatch.setattr(dual_ascent, "_FEWEST_STEPS", 5)
-    found = certify(block, np.ones(20), np.arange(4)).lower_bound
-    assert found == naive.best_centers(block, np.ones(20), 4)[1]
+    best = naive.best_centers(block, np.ones(20), 4)[1]
+    assert certify(block, np.ones(20), np.arange(4)).lower_bound == best
     monkeypatch.setattr(dual_ascent, "_MOST_BRANCHED", 20)
     monkeypatch.setattr(Ascent, "visit", lambda self: pytest.fail("a branch was looked into"))
-    expected = naive.best_centers(block, np.ones(20), 4)[1]
-    assert certify(block, np.ones(20), np.arange(4)).lower_bound <= expected
+    assert certify(block, np.ones(20), np.arange(4)).lower_bound <= best
 
 
 def test_lists_that_keep_multipliers_low_are_made_longer(monkeypatch):

@@ -12,14 +12,9 @@ from metricdp.solvers.bounds import judged_on_block
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.stopping import NEVER, Deadline
-from tests import raising, tries
+from tests import naive, raising, tries
 
 NONE = np.empty(0, np.int64)
-
-
-def least(block, weights, k, opened=()):
-    choices = (c for c in combinations(range(len(block)), k) if set(opened) <= set(c))
-    return min(float(weights @ block[list(c)].min(axis=0)) for c in choices)
 
 
 def proven(block, weights, rows, opened=NONE, deadline=NEVER):
@@ -35,28 +30,23 @@ def test_blocks_against_all_choices_from_bad_rows(seed, whole):
     k = int(rng.integers(1, 5))
     opened = np.arange(int(rng.integers(0, min(k, 2) + 1)))
     rows, proof = proven(block, weights, np.arange(k), opened)
-    best = least(block, weights, k, opened)
+    best = naive.best_centers(block, weights, k, opened=opened)[1]
     assert proof.cost == pytest.approx(best) and proof.lower_bound <= best * (1 + 1e-12)
     assert proof.gap <= 1e-6
     assert weights @ block[rows].min(axis=0) == pytest.approx(best)
     assert np.isin(opened, rows).all()
 
 
+@pytest.mark.parametrize("pairs", [programs.MOST_PAIRS, 0])
 @pytest.mark.parametrize("seed", range(8))
-def test_the_program_alone_settles_it(seed, monkeypatch):
-    monkeypatch.setattr(exact, "_STEPS", 1 + 5 * seed)
+def test_the_program_alone_settles_it_and_branches_what_is_too_large(seed, pairs, monkeypatch):
+    monkeypatch.setattr(programs, "MOST_PAIRS", pairs)
+    monkeypatch.setattr(exact, "_STEPS", 1 + 5 * seed if pairs else 5)
     block = np.random.default_rng(seed).integers(1, 60, (12, 20)).astype(float)
     rows, proof = proven(block, np.ones(20), np.arange(4))
     assert proof.gap == 0
-    assert proof.cost == least(block, np.ones(20), 4) == block[rows].min(axis=0).sum()
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_branches_settle_what_is_too_large_for_a_program(seed, monkeypatch):
-    monkeypatch.setattr(programs, "MOST_PAIRS", 0)
-    monkeypatch.setattr(exact, "_STEPS", 5)
-    block = np.random.default_rng(seed).integers(1, 60, (12, 20)).astype(float)
-    assert proven(block, np.ones(20), np.arange(4))[1].lower_bound == least(block, np.ones(20), 4)
+    best = naive.best_centers(block, np.ones(20), 4)[1]
+    assert proof.cost == best == block[rows].min(axis=0).sum()
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -67,7 +57,7 @@ def test_no_pair_of_a_better_solution_is_dropped(seed):
     ascent.climb(ascent.best, 20)
     ascent.shrink()
     if ascent.bound > ascent.target:
-        assert least(block, np.ones(12), 3) >= ascent.upper
+        assert naive.best_centers(block, np.ones(12), 3)[1] >= ascent.upper
         return
     ascent.narrow()
     start, client, cost = ascent.entries
@@ -87,7 +77,7 @@ def test_no_time_is_an_honest_interval():
     block = np.random.default_rng(0).integers(1, 99, (30, 40)).astype(float)
     rows, proof = proven(block, np.ones(40), np.arange(5), deadline=Deadline(0.0))
     assert rows.tolist() == [0, 1, 2, 3, 4]
-    assert proof.lower_bound <= least(block[:12], np.ones(40), 5)
+    assert proof.lower_bound <= naive.best_centers(block[:12], np.ones(40), 5)[1]
     assert proof.cost == block[:5].min(axis=0).sum()
 
 
@@ -98,8 +88,6 @@ def test_the_front_door():
     assert result.gap == 0
     assert result.certificate.cost == metric.nearest(result.centers)[1].sum()
     assert mdp.k_means(metric, k=3, exact=True).gap == 0
-    with pytest.raises(mdp.InputError, match="certificate is for public demand"):
-        mdp.k_median(metric, mdp.PrivateDemand(metric, metric.ids), k=2, epsilon=1, exact=True)
 
 
 def test_costs_that_are_no_integers_are_proven_by_a_glance(monkeypatch):

@@ -5,7 +5,6 @@ from functools import cache
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
@@ -13,8 +12,6 @@ from metricdp.metrics import landmarks as landmark_module
 from metricdp.solvers import kmedian
 from metricdp.solvers.kmedian import solve
 from tests import cases, everything, grid_metric, metric_of, naive, refuses, road_like, tries
-
-few = settings(max_examples=60, derandomize=True)
 
 
 def check(metric, weights, solution, k, power=1, allowed=None):

@@ -21,38 +21,31 @@ from benchmarks.methods import slabs as module
 from benchmarks.methods.ball_counts import BallScores, lattice, peel
 from benchmarks.methods.good_center import GoodCenter, Prices
 from benchmarks.methods.grid import Grid
-from benchmarks.methods.peeling import Intervals, Levels, Only, Peeled, PeeledSums, RadiusScores
+from benchmarks.methods.peeling import (
+    Intervals,
+    Levels,
+    Only,
+    PartScores,
+    Peeled,
+    PeeledQuery,
+    PeeledSums,
+    RadiusScores,
+)
 from benchmarks.methods.slabs import Slabs, directions, middles, offsets
 from benchmarks.methods.summed_area import cell_counts, lattice_counts, summed_area
 from metricdp.audit.exact import Case, examine
 from metricdp.audit.runner import REFUTED
 from metricdp.audit.worlds import FORMS, demands, worlds
 from metricdp.methods.asking import Select, driven
+from metricdp.privacy import measure, select
 from metricdp.releases import Release
 from tests import naive, tries
 
 LARGE = Fraction(4)
 
 
-def round_cases() -> Iterator[Case]:
-    """In a box of three cells, where a removal can leave few records of a cell."""
-    yield from _single()
-    yield from _sums()
-
-
 def _single() -> Iterator[Case]:
-    from benchmarks.methods.ball_counts import BallScores
-    from benchmarks.methods.grid import Grid
-    from benchmarks.methods.peeling import (
-        Intervals,
-        Levels,
-        Only,
-        PartScores,
-        Peeled,
-        PeeledQuery,
-        RadiusScores,
-    )
-
+    """In a box of three cells, where a removal can leave few records of a cell."""
     world = worlds()["a box"]
     grid = Grid(world.universe, 3)
     fine = Grid(world.universe, 24)
@@ -84,8 +77,6 @@ def _single() -> Iterator[Case]:
     }
 
     def one(query: Any, demand: Any, ledger: Any) -> Any:
-        from metricdp.privacy import select
-
         return [*select(demand, query, LARGE, ledger.charge(LARGE)), str(query)]
 
     for (kind, (query, reach)), (relation, m) in product(queries.items(), FORMS):
@@ -98,16 +89,11 @@ def _single() -> Iterator[Case]:
 
 def _sums() -> Iterator[Case]:
     """Number and sum of what is left in two of the cells."""
-    from benchmarks.methods.grid import Grid
-    from benchmarks.methods.peeling import Peeled, PeeledSums
-
     world = worlds()["a box"]
     cells, offsets = np.array([1, 2]), np.array([[2], [-2]])
     query = PeeledSums(Peeled(Grid(world.universe, 3), ((0, 1),)), cells, offsets, bits=1)
 
     def one(price: Any, demand: Any, ledger: Any) -> Any:
-        from metricdp.privacy import measure
-
         return [measure(demand, query, price, ledger.charge(price)), str(query)]
 
     name = "sums after removals"
@@ -228,7 +214,7 @@ def test_scores_of_radii_by_definition(places, target, slack):
 
 
 # The exact distributions of these questions, on all neighbors of tiny universes
-CASES = list(round_cases())
+CASES = [*_single(), *_sums()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -1,8 +1,5 @@
 """The page of a stream's days: what is on it, and that a real browser shows it."""
 
-import json
-import re
-
 import numpy as np
 
 from metricdp.report import days_page
@@ -11,6 +8,7 @@ from metricdp.running.stream import PastDay
 from tests import refuses
 from tests.cli_world import fails, run
 from tests.report.conftest import canvas, until, written
+from tests.report.map.test_map import data_of
 from tests.report.streets import streets
 
 EVIL = "</script><img src=x onerror='window.stolen=1'>"
@@ -27,15 +25,10 @@ def past(metric, *days):
     return reported
 
 
-def data_of(page):
-    reported = json.loads(re.search(r'id="map-data">(.*?)</script>', page, re.DOTALL)[1])
-    return reported | {"days": reported["levels"]}
-
-
 def test_days_hold_their_centers_with_numbers_that_stay():
     metric = streets(SIDE)
     page = days_page(metric, past(metric, (0, 40, 80), (0, 80, 41), (1, 41, 79)))
-    days = data_of(page)["days"]
+    days = data_of(page)["levels"]
     expected = [["0", "40", "80"], ["0", "41", "80"], ["1", "41", "79"]]
     assert [[c["id"] for c in day["centers"]] for day in days] == expected
     assert [day["moved"] for day in days] == [0, 1, 2]
@@ -70,7 +63,7 @@ def test_the_command_writes_it(here, capsys):
         assert run(capsys, *asked, "--day", day, "-k", "2").status == 0
     shown = run(capsys, "stream", "show", "a.stream", "roads.csv", "--html", "a.html")
     assert shown.status == 0 and shown.json["days"] == 2
-    days = data_of((here / "a.html").read_text("utf-8"))["days"]
+    days = data_of((here / "a.html").read_text("utf-8"))["levels"]
     assert [day["name"] for day in days] == ["monday", "tuesday"]
     for wrong, why in (
         (("a.stream", "--html", "b.html"), "GRAPH"),

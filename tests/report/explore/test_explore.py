@@ -53,7 +53,6 @@ def test_the_levels_are_charged_together_and_at_once(metric):
     assert levels.receipt.epsilon == Fraction(11, 6)
     expected = [Fraction(1), Fraction(1, 2), Fraction(1, 3)]
     assert [level.epsilon for level in levels.levels] == expected
-    expected = [Fraction(1), Fraction(1, 2), Fraction(1, 3)]
     assert [level.result.receipt.epsilon for level in levels.levels] == expected
     refuses("", explored, metric, error=mdp.BudgetError, epsilons=["0.1", "0.1001"], ledger=ledger)
     assert len(ledger.entries) == 1

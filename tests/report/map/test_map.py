@@ -8,7 +8,6 @@ import re
 import zlib
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -19,7 +18,7 @@ from metricdp.report.colors import PALETTE
 from metricdp.report.evidence.statement import receipt_html
 from metricdp.report.words import show_number
 from metricdp.universe.graph import build_graph
-from tests import cases, refuses
+from tests import cases, grid_metric, refuses
 from tests.report.conftest import disks, settle, written
 
 COUNTED = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 3.0, Fraction(1, 3))
@@ -295,30 +294,20 @@ def test_browser_adds_up_noisy_weights_with_their_signs(show, tmp_path):
     assert total == pytest.approx(weights.sum(), abs=2.5)
 
 
-@pytest.fixture(scope="module")
-def answered():
-    """Two centers of noisy demand on a grid of meters, and what a page says of both."""
-    grid_of_81 = nx.convert_node_labels_to_integers(nx.grid_2d_graph(9, 9))
-    universe = mdp.GraphMetric(grid_of_81, weight=None)
+def test_an_evaluation_gives_intervals_of_loads_and_of_the_mean_distance():
+    """Loads' are halos around the centers; the mean distance is told once, with its unit."""
+    universe = grid_metric(9, 9)
     universe.measured_in = "m"
-    homes = mdp.PrivateDemand(universe, [3] * 900 + [77] * 900)
+    homes = mdp.PrivateDemand(universe, [(0, 3)] * 900 + [(8, 5)] * 900)
     result = mdp.k_median(universe, homes, k=2, epsilon=1)
     said = {"weights": result.release.weights, "receipt": result.receipt}
     whole = map_page(universe, result.centers, evaluation=result.summary(), **said)
-    return result, whole, map_page(universe, result.centers, **said)
-
-
-def test_intervals_of_loads_are_halos_around_the_centers(answered):
-    result, whole, plain = answered
+    plain = map_page(universe, result.centers, **said)
     reported = centers_of(whole)
     assert [c["low"] <= c["high"] for c in reported] == [True, True]
     for center, low in zip(reported, result.summary().loads.low.tolist()):
         assert center["low"] == pytest.approx(low, rel=1e-3, abs=1)
     assert "free of charge" in whole and "low" not in centers_of(plain)[0]
-
-
-def test_the_mean_distance_is_reported_once_with_its_interval_and_its_unit(answered):
-    _, whole, plain = answered
     (fact,) = re.findall(r"<dt>Mean distance</dt><dd>(.*?)</dd>", whole)
     assert re.fullmatch(r"[\d.,]+ m; 95 % interval [\d.,]+ m to [\d.,]+ m", fact)
     assert re.search(r"<dt>Mean distance</dt><dd>[\d.,]+ m, by noisy demand</dd>", plain)

@@ -60,7 +60,7 @@ def released(metric, true, scale, seed):
     tree = hierarchy(metric, 0).cut(64)
     coins = np.random.default_rng(seed)
     parts = np.bincount(tree.labels, true, 64).astype(int)
-    noise = coins.geometric(-np.expm1(-1 / scale), 64) - coins.geometric(-np.expm1(-1 / scale), 64)
+    noise = laplace(scale, 64, coins)
     root = Counts(np.array([126]), np.array([int(true.sum())]), scale)
     return joint_posterior(tree, [Counts(np.arange(64), parts + noise, scale), root])
 

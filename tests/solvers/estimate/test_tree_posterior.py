@@ -79,20 +79,6 @@ def integrated(tree, rounds, any_share):
 SEEN = [(40, 10), (60, -3), (-4, 30), (2, 1), (-9, -6), (400, 2), (100, 300)]
 
 
-@pytest.mark.parametrize("noisy", SEEN, ids=str)
-@pytest.mark.parametrize("total", [None, 55.0])
-def test_two_parts_against_integration(noisy, total, monkeypatch):
-    monkeypatch.setattr(tree_posterior, "_ROUNDS", 1)  # before anything is learned from the counts
-    noisy, scale = np.array(noisy), 8.0
-    if total is not None and abs(noisy.sum() - total) > 100:
-        total = float(noisy.sum() + 12)
-    rounds = [counts([0, 1], noisy, scale)]
-    rounds += [] if total is None else [counts([2], [total], 20.0)]
-    expected = integrated(PAIR, rounds, any_share=False)
-    found = posterior_mean(PAIR, noisy, scale, total, 20.0)
-    np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.08 * scale)
-
-
 @settings(max_examples=60, derandomize=True)
 @given(st.integers(1, 8), st.integers(0, 1000), st.sampled_from([0.01, 1.0, 30.0, 1e6]), st.data())
 def test_finite_and_not_negative_whatever_was_drawn(m, seed, scale, data):
