@@ -56,6 +56,16 @@ def grid_metric(rows: int, columns: int) -> GraphMetric:
     return GraphMetric(nx.grid_2d_graph(rows, columns), weight=None)
 
 
+def one_way_metric(n: int) -> GraphMetric:
+    """A ring of n places with short cuts, where ways there and back have other lengths, 1 to 8."""
+    lengths, graph = np.random.default_rng(3).integers(1, 9, (n, 2)), nx.DiGraph()
+    graph.add_nodes_from(range(n))
+    for u, (near, far) in enumerate(lengths.tolist()):
+        graph.add_edge(u, (u + 1) % n, length=near)
+        graph.add_edge(u, (u + 5) % n, length=far)
+    return GraphMetric(graph, directed=True)
+
+
 def metric_of(n: int, edges: Any, **options: Any) -> GraphMetric:
     """The metric of a graph whose edges are (tail, head, length)."""
     tails, heads, lengths = zip(*edges) if edges else ((), (), ())

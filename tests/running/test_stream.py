@@ -17,7 +17,6 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -32,7 +31,7 @@ from metricdp.privacy.noise import Noise
 from metricdp.report import days_page
 from metricdp.running.days import LeastNoise, needed, present
 from metricdp.running.stream import _day_name
-from tests import cases, each, path_metric, raising, refuses, tries
+from tests import cases, each, one_way_metric, path_metric, raising, refuses, tries
 from tests.cli_world import build_road, fails, run, works
 
 PATH = path_metric(9)
@@ -382,21 +381,13 @@ N = 40
 PLACES = np.random.default_rng(5).random((N, 2))
 
 
-def one_way():
-    ring = nx.DiGraph()
-    for v in range(N):
-        ring.add_edge(v, (v + 1) % N, time=float(1 + v % 5))
-        ring.add_edge((v + 1) % N, v, time=2.0)
-    return mdp.GraphMetric(ring, weight="time", directed=True)
-
-
 UNIVERSES = {
     "plane": lambda: mdp.EuclideanMetric(PLACES, ids=[f"v{i}" for i in range(N)]),
     "space": lambda: mdp.ManhattanMetric(np.random.default_rng(6).random((N, 3))),
     "chebyshev": lambda: mdp.ChebyshevMetric(PLACES),
     "globe": lambda: mdp.HaversineMetric(PLACES),
     "matrix": lambda: mdp.PrecomputedMetric(np.abs(np.arange(N)[:, None] - np.arange(float(N)))),
-    "one-way roads": one_way,
+    "one-way roads": lambda: one_way_metric(N),
     "one point": lambda: mdp.PrecomputedMetric([[0.0]]),
     "table of costs": lambda: mdp.CostTable(
         np.random.default_rng(7).random((9, N)),

@@ -21,7 +21,8 @@ from metricdp.universe.samples import sample_path
 from tests import data, naive, road_like, tries
 
 
-def listed(costs, beyond):
+def listed(costs, beyond=np.inf):
+    """The costs that are below those beyond, row by row."""
     inside = costs < beyond
     start = np.r_[0, np.cumsum(inside.sum(axis=1))]
     return Entries(start, np.nonzero(inside)[1].astype(np.int32), costs[inside])

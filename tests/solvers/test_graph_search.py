@@ -55,20 +55,6 @@ def test_zero_lengths_and_repeats():
     check_optimum(search, metric, np.ones(30))
 
 
-@pytest.mark.parametrize("processors", [1, 2, 5])
-def test_the_same_with_any_number_of_processors(processors, monkeypatch):
-    metric, weights, _ = world(4)
-
-    def run():
-        search = GraphSearch(metric, weights, np.arange(5))
-        search.improve(np.random.default_rng(2).permutation(60)[:40])
-        return search.centers.tolist(), search.cost, search.tried
-
-    expected = run()
-    monkeypatch.setattr("os.cpu_count", lambda: processors)
-    assert run() == expected
-
-
 def test_a_budget_of_visits(monkeypatch):
     metric, weights, rng = world(5)
     everyone = rng.permutation(60)

@@ -2,14 +2,13 @@
 proofs and searches from lists agree with those on a block.
 """
 
-import networkx as nx
 import numpy as np
 import pytest
 
 import metricdp as mdp
 from metricdp.solvers import bounds, dual_ascent, effort, kmedian, neighborhoods
 from metricdp.solvers.near_lists import BlockCosts, MetricCosts
-from tests import road_like
+from tests import one_way_metric, road_like
 
 
 @pytest.fixture(autouse=True)
@@ -17,18 +16,10 @@ def short_chains(monkeypatch):
     monkeypatch.setattr(neighborhoods, "_WORK", (200_000, 500, 5_000_000))
 
 
-def directed():
-    graph = nx.gnp_random_graph(60, 0.1, seed=1, directed=True)
-    graph.add_edges_from((i, (i + 1) % 60) for i in range(60))
-    for i, (_, _, arc) in enumerate(graph.edges(data=True)):
-        arc["weight"] = 1 + i % 7
-    return mdp.GraphMetric(graph, weight="weight", directed=True)
-
-
 POINTS = np.random.default_rng(0).integers(0, 40, (70, 2)).astype(float)
 METRICS = {
     "graph": lambda: road_like(8),
-    "directed": directed,
+    "directed": lambda: one_way_metric(60),
     "plane": lambda: mdp.EuclideanMetric(POINTS),
     "blocks": lambda: mdp.ManhattanMetric(POINTS),
     "many dimensions": lambda: mdp.EuclideanMetric(np.random.default_rng(1).random((50, 9))),

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from metricdp.kernels.dual_ascent import Entries
 from metricdp.solvers import exact, parts, programs
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.parts import Part, allocate, budgets
 from metricdp.solvers.stopping import NEVER, Deadline
 from tests import naive, tries
+from tests.solvers.test_bounds import listed
 
 
 def towns(seed, whole):
@@ -144,12 +144,6 @@ def test_parts_that_are_alike_are_settled(seed):
         assert best >= ascent.upper
     else:
         assert bound == best == block[chosen].min(axis=0).sum()
-
-
-def listed(block):
-    m, n = block.shape
-    client = np.tile(np.arange(n, dtype=np.int32), m)
-    return Entries(np.arange(0, m * n + 1, n), client, block.ravel().copy())
 
 
 @tries(25, st.integers(0, 10**6), st.booleans(), st.integers(0, 30))

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example
 from hypothesis import strategies as st
 
-from metricdp.kernels.dual_ascent import Entries
 from metricdp.solvers import programs
 from metricdp.solvers.programs import CheapestRows, answered
 from metricdp.solvers.stopping import NEVER, Deadline
 from tests import tries
+from tests.solvers.test_bounds import listed
 
 
 @tries(30, st.integers(0, 10**6), st.sampled_from([1.0, 0.37, 1000.1]))
@@ -22,8 +22,6 @@ def test_rows_with_a_price_against_all_choices(seed, unit):
     block = rng.integers(0, 30, (7, 9)) * unit
     near = rng.random(block.shape) < 0.7
     beyond = np.where(rng.random(9) < 0.5, rng.integers(5, 30, 9) * unit, np.inf)
-    start = np.r_[0, np.cumsum(near.sum(axis=1))]
-    entries = Entries(start, np.nonzero(near)[1].astype(np.int32), block[near])
     must = np.arange(7) == (0 if seed % 2 else 9)
     fewest, most = sorted(rng.integers(1, 5, 2).tolist())
     price = float(rng.integers(0, 12)) * unit
@@ -32,7 +30,8 @@ def test_rows_with_a_price_against_all_choices(seed, unit):
     costs_of = {c: np.minimum(costs[list(c)].min(axis=0), beyond).sum() for c in choices}
     best = min(float(costs_of[c]) + price * len(c) for c in choices if not must[0] or 0 in c)
     target = best + float(rng.integers(-1, 3)) * unit if np.isfinite(best) else 500.0
-    rows, bound = answered(CheapestRows(entries, beyond, must, fewest, most, target, price), NEVER)
+    asked = CheapestRows(listed(costs), beyond, must, fewest, most, target, price)
+    rows, bound = answered(asked, NEVER)
     if best > target:
         assert rows is None
         assert bound == np.inf

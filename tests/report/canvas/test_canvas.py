@@ -102,8 +102,5 @@ def test_what_users_say_is_text():
     assert EVIL not in notes_html([EVIL], "Notes") and "<h2>Notes</h2>" in notes_html([], "Notes")
     reported = script_json({"id": EVIL, "n": 1})
     assert "<" not in reported and json.loads(reported) == {"id": EVIL, "n": 1}
-
-
-def test_without_an_attribution_there_is_an_empty_place_for_it():
     assert '<p id="credit" hidden></p>' in page()
     assert '<p id="credit">© me</p>' in page(credit="© me")

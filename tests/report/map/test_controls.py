@@ -88,8 +88,14 @@ def test_mouse_and_wheel_move_the_map(visit):
     assert seen(page)[0] == pytest.approx(first[0] / 3000)
 
 
-def test_every_button_answers_to_fingers(visit):
+def test_fingers_reach_every_button_and_a_tap_tells_what_hovering_tells(visit):
     page = visit(390, 800, has_touch=True, is_mobile=True)
+    for box in page.locator("#tools button, tbody tr button, summary:visible").all():
+        size = box.bounding_box()
+        assert size["height"] >= 44 and size["width"] >= 44
+    stage, disk = page.locator("#stage").bounding_box(), disks(page)[0]
+    page.touchscreen.tap(stage["x"] + disk["x"], stage["y"] + disk["y"])
+    until(page, "tip.textContent.startsWith('Center 1 · 0\\n') && !tip.hidden")
     first = seen(page)
     page.tap("#zoom-in")
     assert reached(page, first[0] / 1.6)[1] > first[1]
@@ -133,13 +139,6 @@ def test_fingers_move_and_zoom(visit):
     assert after[1] + after[0] * 200 / stage["width"] == pytest.approx(middle)
 
 
-def test_what_fingers_aim_at_is_wide_enough(visit):
-    page = visit(390, 800, has_touch=True, is_mobile=True)
-    for box in page.locator("#tools button, tbody tr button, summary:visible").all():
-        size = box.bounding_box()
-        assert size["height"] >= 44 and size["width"] >= 44
-
-
 def test_distances_have_the_unit_that_suits_them(show, tmp_path):
     graph = nx.path_graph(3)
     nx.set_node_attributes(graph, {i: {"x": 2.0 * i, "y": 0.0} for i in graph})
@@ -153,13 +152,6 @@ def test_distances_have_the_unit_that_suits_them(show, tmp_path):
         middle = stage["x"] + stage["width"] / 2, stage["y"] + stage["height"] / 2
         page.mouse.move(middle[0] + away / per, middle[1])
         until(page, f"tip.textContent.includes('distance to it {said}')")
-
-
-def test_a_tap_tells_what_hovering_tells(visit):
-    page = visit(390, 800, has_touch=True, is_mobile=True)
-    stage, disk = page.locator("#stage").bounding_box(), disks(page)[0]
-    page.touchscreen.tap(stage["x"] + disk["x"], stage["y"] + disk["y"])
-    until(page, "tip.textContent.startsWith('Center 1 · 0\\n') && !tip.hidden")
 
 
 def test_keys_move_the_map(visit):
@@ -204,8 +196,14 @@ def test_layers_and_rows_answer_to_clicks(visit):
     assert (last["x"], last["y"]) == pytest.approx(middle, abs=1)
 
 
-def test_what_the_pointer_is_reported(visit):
+def test_what_is_said_on_the_map_and_at_the_pointer(visit):
     page = visit()
+    assert page.inner_text("#credit") == "© <somebody>"
+    assert page.inner_text("#sizes").startswith("noisy demand ")
+    named = [button.get_attribute("aria-label") for button in page.locator("#tools button").all()]
+    assert named == ["Zoom in", "Zoom out", "Whole map", "Save the picture"]
+    panel = page.inner_text("aside").lower()
+    assert panel.index("mean distance") < panel.index("centers\n") < panel.index("privacy receipt")
     stage = page.locator("#stage").bounding_box()
     disk = disks(page)[3]
     page.mouse.move(stage["x"] + disk["x"], stage["y"] + disk["y"])
@@ -242,16 +240,6 @@ def test_numbers_of_centers_in_one_place_do_not_cover_each_other(show, tmp_path)
     pairs = [(a, b) for i, a in enumerate(places) for b in places[:i]]
     gaps = [max(abs(a[0] - b[0]) / 9, abs(a[1] - b[1]) / 12) for a, b in pairs]
     assert len(places) == 6 and min(gaps) >= 0.99
-
-
-def test_what_is_said_on_the_map(visit):
-    page = visit()
-    assert page.inner_text("#credit") == "© <somebody>"
-    assert page.inner_text("#sizes").startswith("noisy demand ")
-    named = [button.get_attribute("aria-label") for button in page.locator("#tools button").all()]
-    assert named == ["Zoom in", "Zoom out", "Whole map", "Save the picture"]
-    panel = page.inner_text("aside").lower()
-    assert panel.index("mean distance") < panel.index("centers\n") < panel.index("privacy receipt")
 
 
 def test_print_is_one_sheet_and_shows_what_the_screen_does(visit):

@@ -46,12 +46,14 @@ def is_allowed(plan, asked):
     return opened <= centers and ("candidates" not in asked or centers <= set(asked["candidates"]))
 
 
-@pytest.mark.parametrize("by_site", [False, True])
-def test_capacities_are_kept_at_little_more_cost(metric, asked, by_site, no_block):
+@cases(("by_site", "share"), (False, None), (True, None), (False, 0.3))
+def test_capacities_are_kept_at_little_more_cost(metric, asked, by_site, share, no_block):
+    """Also within a limit, some share of the largest distance."""
     weights = WEIGHTS[: len(metric)]
     room = 1.15 * weights.sum() / 6
     rooms = {site: room * (1.2 if i % 2 else 0.9) for i, site in enumerate(metric.sites)}
-    objective = o.Capacitated(6, capacities=rooms if by_site else room)
+    limit = None if share is None else share * float(np.max(metric.distance_rows([0])))
+    objective = o.Capacitated(6, capacities=rooms if by_site else room, limit=limit)
     listed = mdp.solve(metric, objective, weights=weights, **asked, time_limit=1)
     no_block()
     plan = mdp.solve(metric, objective, weights=weights, **asked, time_limit=1)
@@ -59,18 +61,7 @@ def test_capacities_are_kept_at_little_more_cost(metric, asked, by_site, no_bloc
     loads = plan.to_dict()["loads"]
     for center, load in zip(plan.centers, loads):
         assert load <= (rooms[center] if by_site else room) * (1 + 1e-9)
-    assert sum(loads) == pytest.approx(weights.sum())
-    assert listed.bound * (1 - 1e-9) <= plan.value <= 1.25 * listed.value
-
-
-def test_capacities_within_a_limit(metric, no_block):
-    weights = WEIGHTS[: len(metric)]
-    limit = 0.3 * float(np.max(metric.distance_rows([0])))
-    objective = o.Capacitated(4, capacities=weights.sum() / 8, limit=limit)
-    listed = mdp.solve(metric, objective, weights=weights)
-    no_block()
-    plan = mdp.solve(metric, objective, weights=weights)
-    assert max(plan.to_dict()["loads"]) <= weights.sum() / 8 * (1 + 1e-9)
+    assert limit is not None or sum(loads) == pytest.approx(weights.sum())
     assert listed.bound * (1 - 1e-9) <= plan.value <= 1.25 * listed.value
 
 

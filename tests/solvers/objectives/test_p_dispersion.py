@@ -2,7 +2,6 @@
 
 from itertools import combinations
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -10,25 +9,15 @@ import metricdp as mdp
 from metricdp.solvers.objectives import p_dispersion
 from metricdp.solvers.objectives.p_dispersion import independent_rows
 from metricdp.solvers.stopping import NEVER, Deadline
-from tests import path_metric, refuses
+from tests import one_way_metric, path_metric, refuses
 
 o = mdp.objectives
-
-
-def _one_way():
-    rng = np.random.default_rng(3)
-    graph = nx.DiGraph()
-    graph.add_nodes_from(range(12))
-    for u in range(12):
-        for v in (u + 1, u + 5):
-            graph.add_edge(u, v % 12, length=float(rng.integers(1, 9)))
-    return mdp.GraphMetric(graph, weight="length", directed=True)
 
 
 UNIVERSES = {
     "points": lambda: mdp.EuclideanMetric(np.random.default_rng(1).random((12, 2))),
     "road": lambda: path_metric(12),
-    "one-way": _one_way,
+    "one-way": lambda: one_way_metric(12),
 }
 
 
