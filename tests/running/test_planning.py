@@ -160,11 +160,6 @@ def test_there_is_no_place_for_private_data():
     refuses("", lambda: plan(GRID, records=1, k=1, ledger=mdp.Ledger(1)), error=TypeError)
 
 
-def test_epsilons_are_exact_and_ascending():
-    assert checked_epsilons(["1/3", 0.1, 2]) == (Fraction(1, 10), Fraction(1, 3), Fraction(2))
-    assert checked_epsilons("0.5") == (Fraction(1, 2),)
-
-
 @pytest.mark.parametrize("universe", [GRID, mdp.EuclideanSpace([0, 0], [9, 9])])
 def test_heavy_points_and_unequal_spots(universe):
     made_of = made_up.FiniteWorld if universe is GRID else made_up.BoxWorld
@@ -311,7 +306,9 @@ def test_uneven_runs_need_more_than_the_best_guess():
     assert reported.estimate == 1.5 and reported.epsilon >= reported.estimate
 
 
-def test_what_a_target_may_be():
+def test_what_epsilons_and_a_target_may_be():
+    assert checked_epsilons(["1/3", 0.1, 2]) == (Fraction(1, 10), Fraction(1, 3), Fraction(2))
+    assert checked_epsilons("0.5") == (Fraction(1, 2),)
     assert checked_target(" 2.5 % ") == 1.025 and checked_target("1.2") == 1.2
     for wrong in (1, "0%", "-3%", "much", None, True, float("nan"), float("inf")):
         refuses("target must be", checked_target, wrong)

@@ -120,11 +120,6 @@ def test_what_cannot_be_drawn_is_refused():
         lambda: mdp.heatmap(mdp.EuclideanSpace([0, 0], [1, 1])),
     ):
         refuses("", call)
-
-
-def test_other_releases_need_a_bandwidth_and_boxes_have_none():
-    metric = path_metric(9)
-    release = mdp.release(metric, mdp.PrivateDemand(metric, [3] * 900), epsilon=1)
     release.estimate = None
     refuses("give a bandwidth", release.heatmap)
     heat = release.heatmap(bandwidth=2)

@@ -52,6 +52,8 @@ def test_a_bound_where_not_all_distances_are_held(monkeypatch):
             continue
         assert plan.value <= best * (1 + 1e-9) <= plan.bound * (1 + 2e-9)
         assert plan.value >= best / 2 * (1 - 1e-9)
+    plan = mdp.solve(path_metric(9), o.PDispersion(3), opened=[0, 4, 7])
+    assert (plan.value, plan.bound, plan.gap) == (3, 3, 0)  # all sites are required
 
 
 @pytest.mark.parametrize("block", [0, 10**9])
@@ -95,12 +97,6 @@ def test_what_is_refused():
     table = mdp.CostTable(np.ones((3, 2)), sites=list("abc"), clients=["x", "y"])
     refuses("needs distances between sites", lambda: mdp.solve(table, o.PDispersion(2)))
     refuses("two sites at least", lambda: mdp.solve(UNIVERSES["road"](), o.PDispersion(1)))
-
-
-def test_all_sites_required_where_not_all_distances_are_held(monkeypatch):
-    monkeypatch.setattr(p_dispersion, "WHOLE_BLOCK", 0)
-    plan = mdp.solve(path_metric(9), mdp.objectives.PDispersion(3), opened=[0, 4, 7])
-    assert (plan.value, plan.bound, plan.gap) == (3, 3, 0)
 
 
 def _largest(near):
