@@ -3,6 +3,7 @@
 import importlib.util
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 from metricdp import GraphMetric
-from metricdp.errors import InputError
+from metricdp.errors import BudgetError, InputError
 from metricdp.universe.graph import build_graph
 
 
@@ -99,6 +100,20 @@ def refuses(
     with pytest.raises(error, match=words or None) as refused:
         call(*args, **more)
     return refused.value
+
+
+def granted_to_threads(spend: Callable[[int], object], times: int) -> int:
+    """How many of so many calls, numbered and made by eight threads, a budget grants."""
+
+    def one(number: int) -> int:
+        try:
+            spend(number)
+        except BudgetError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as threads:
+        return sum(threads.map(one, range(times)))
 
 
 def raising(error: BaseException | type[BaseException]) -> Mock:

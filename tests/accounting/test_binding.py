@@ -39,22 +39,11 @@ def demands():
     }
 
 
-def test_a_demand_says_who_it_protects(demands):
-    for protects, demand in demands.items():
-        assert demand.protects == protects
-
-
 CALLS = {
-    "k_median": lambda metric, demand, ledger: mdp.k_median(
-        metric, demand, 2, epsilon="1/8", ledger=ledger
-    ),
-    "release": lambda metric, demand, ledger: mdp.release(
-        metric, demand, epsilon="1/8", ledger=ledger
-    ),
-    "measure": lambda metric, demand, ledger: measure(
-        demand, CountQuery(), "1/8", ledger.charge("1/8")
-    ),
-    "split": lambda metric, demand, ledger: split(demand, LabelParts.of(metric), "1/8", ledger),
+    "k_median": lambda demand, paid: mdp.k_median(METRIC, demand, 2, epsilon="1/8", ledger=paid),
+    "release": lambda demand, paid: mdp.release(METRIC, demand, epsilon="1/8", ledger=paid),
+    "measure": lambda demand, paid: measure(demand, CountQuery(), "1/8", paid.charge("1/8")),
+    "split": lambda demand, paid: split(demand, LabelParts.of(METRIC), "1/8", paid),
 }
 
 
@@ -65,16 +54,14 @@ def test_the_first_use_decides_and_others_are_refused(call, kept, demands, tmp_p
         path = tmp_path / f"{first}.ledger" if kept else None
         ledger = Ledger(9, journal=path)
         assert ledger.protects is None
-        CALLS[call](METRIC, demand, ledger)
+        CALLS[call](demand, ledger)
         assert ledger.protects == first
-        CALLS[call](METRIC, demand, ledger)
+        CALLS[call](demand, ledger)
         for other in demands.keys() - {first}:
             again = Ledger(9, journal=path) if kept else ledger
             spent, bytes_ = ledger.spent, path.read_bytes() if kept else b""
-            with pytest.raises(InputError) as reported:
-                mdp.k_median(METRIC, demands[other], 2, epsilon="1/8", ledger=again)
-            assert f"protects {first};" in str(reported.value)
-            assert f"protects {other}:" in str(reported.value)
+            said = str(refuses("", CALLS["k_median"], demands[other], again))
+            assert f"protects {first};" in said and f"protects {other}:" in said
             assert ledger.spent == spent
             assert not kept or path.read_bytes() == bytes_
 
@@ -95,8 +82,8 @@ def test_a_refused_charge_binds_nothing(path, demands):
     ledger = Ledger(1, journal=path)
     before = path.read_bytes()
     refuses("", ledger.charge, 2, error=BudgetError, protects=USERS)
-    with pytest.raises(BudgetError):
-        measure(demands[USERS], CountQuery(), 1, Ledger(1).charge("1/2"))
+    half = Ledger(1).charge("1/2")
+    refuses("", measure, demands[USERS], CountQuery(), 1, half, error=BudgetError)
     assert ledger.protects is None
     assert path.read_bytes() == before
     ledger.charge(1, protects=RECORD)
@@ -105,10 +92,11 @@ def test_a_refused_charge_binds_nothing(path, demands):
 
 def test_unit_and_bound_may_be_fixed_beforehand(demands, path):
     ledger = Ledger(1, journal=path, unit="user", max_contributions=3)
-    with pytest.raises(InputError, match="this ledger protects each user, up to 3 records"):
-        mdp.k_median(METRIC, demands[USER], 2, epsilon="1/8", ledger=ledger)
-    with pytest.raises(JournalError, match=r"protects each user, up to 3 .*, not each record"):
-        Ledger(1, journal=path, unit="record")
+    words = "protects each user, up to 3 "
+    refuses(f"this ledger {words}records", CALLS["k_median"], demands[USER], ledger)
+    refuses(
+        f"{words}.*, not each record", Ledger, 1, error=JournalError, journal=path, unit="record"
+    )
     assert Ledger(1, journal=path).protects == USERS
     assert Ledger(1, unit="record").protects == RECORD
 
@@ -117,8 +105,9 @@ def test_unit_and_bound_may_be_fixed_beforehand(demands, path):
     "given",
     {"unit": "record", "max_contributions": 2},
     *({"unit": "user", "max_contributions": m} for m in (0, 1.5)),
-    *each(unit=["household", "user"], max_contributions=[2], anchor=["1-" + 32 * "0"]),
-    *each(dataset=["", "two\nlines", 7, "x" * 201]),
+    *each(
+        unit=["household", "user"], max_contributions=[2], anchor=["1-" + 32 * "0"], dataset=[""]
+    ),
     ids=str,
 )
 def test_bad_arguments(given):
@@ -214,19 +203,14 @@ def test_purposes_days_and_units_come_back(path, monkeypatch):
 # -------------------------------------------------------------------------------- old files
 
 
-def old_journal(path, n=2):
-    """As the first format had it: no day, no unit, no data set."""
+def test_a_journal_of_the_first_format_is_gone_on_from(path):
+    """It had no day, no unit, no data set."""
     made = journal.Journal(path, {"epsilon": "1", "delta": "0", "neighboring": "add-remove"})
     made.header["format"] = journal.FORMATS[0]
     with made.locked():
-        for i in range(n):
+        for i in range(2):
             made.append({"epsilon": "1/10", "delta": "0", "purpose": f"call {i}"})
-    return path.read_bytes()
-
-
-def test_a_journal_of_the_first_format_is_gone_on_from(tmp_path):
-    path = tmp_path / "old.ledger"
-    before = old_journal(path)
+    before = path.read_bytes()
     ledger = Ledger(1, journal=path, dataset="homes")
     assert ledger.spent == Fraction(1, 5)
     assert [entry.day for entry in ledger.entries] == ["", ""]
@@ -237,8 +221,7 @@ def test_a_journal_of_the_first_format_is_gone_on_from(tmp_path):
     assert History(path).to_dict()["entries"][0]["day"] == ""
 
 
-def test_a_format_of_the_future_is_refused(tmp_path):
-    path = tmp_path / "new.ledger"
+def test_a_format_of_the_future_is_refused(path):
     made = journal.Journal(path, {"epsilon": "1", "delta": "0", "neighboring": "add-remove"})
     made.header["format"] = "metricdp-journal-99"
     with made.locked():
@@ -250,8 +233,8 @@ def test_a_format_of_the_future_is_refused(tmp_path):
 # ------------------------------------------------------------------------------------ anchors
 
 
-def test_a_journal_that_was_rolled_back_is_noticed(tmp_path):
-    path, copy = tmp_path / "study.ledger", tmp_path / "backup"
+def test_a_journal_that_was_rolled_back_is_noticed(tmp_path, path):
+    copy = tmp_path / "backup"
     ledger = Ledger(1, journal=path)
     ledger.charge("1/2")
     shutil.copy(path, copy)

@@ -71,7 +71,8 @@ def test_nodes_are_what_they_say(schedule):
             elif day < last - 40 or node in needed_later:
                 assert needed(schedule, node, day) == (node in needed_later), (node, day)
         now = present(schedule, day)
-        reported = [d for node, _ in now for d in range(*_run(schedule, node))]
+        runs = [schedule.days(node) for node, _ in now]
+        reported = [day for first, last in runs for day in range(first, last + 1)]
         if schedule.half_life is not None:
             weights = {node.place: weight for node, weight in now}
             assert min(weights) >= 0 and max(weights) == day
@@ -84,11 +85,6 @@ def test_nodes_are_what_they_say(schedule):
             assert all(weight == 1 for _, weight in now)
         assert all(schedule.days(node)[1] <= day for node, _ in now)
         needed_later |= {node for node, _ in now}
-
-
-def _run(schedule, node):
-    first, last = schedule.days(node)
-    return first, last + 1
 
 
 def test_days_beyond_the_horizon_are_refused():

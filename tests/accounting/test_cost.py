@@ -4,7 +4,6 @@ never rounded in the user's favor.
 
 import math
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -33,9 +32,9 @@ from metricdp.accounting.cost import (
     range_rho,
 )
 from metricdp.audit import distributions
-from metricdp.errors import BudgetError, InputError
+from metricdp.errors import BudgetError
 from metricdp.releases import Mechanism, Receipt
-from tests import cases, refuses, tries
+from tests import cases, granted_to_threads, refuses, tries
 
 SOME = [Fraction(1, 10**k) for k in (2, 5, 6, 9, 15)]
 DELTAS = st.sampled_from(SOME)
@@ -201,11 +200,11 @@ def test_costs_are_pickled_and_those_of_before_are_read():
 @pytest.mark.parametrize("delta", [-1, 0, 1, 2])
 def test_a_price_needs_a_delta_between_0_and_1(delta):
     delta = Fraction(delta)
+    rule = "zCDP states rho >= 0 and 0 < delta < 1"
     for rho in (None, Fraction(-1), Fraction(1, 100)):
-        refuses("zCDP states rho >= 0 and 0 < delta < 1", Cost, Fraction(9), delta, rho, "zCDP")
+        refuses(rule, Cost, Fraction(9), delta, rho, "zCDP")
     for rho in (None, Fraction(-1)):
-        with pytest.raises(InputError, match="zCDP states rho >= 0 and 0 < delta < 1"):
-            Cost(Fraction(9), Fraction(1, 2), rho, "zCDP")
+        refuses(rule, Cost, Fraction(9), Fraction(1, 2), rho, "zCDP")
     refuses("0 < delta < 1", lambda: zcdp_rho(Fraction(1), delta))
     if delta:
         refuses("delta must be at least 0 and below 1", Cost.of, 1, delta)
@@ -290,25 +289,12 @@ def test_the_largest_selections_fit_their_budget(times, epsilon, delta):
 
 @cases(
     ("call", "error"),
-    (lambda: selections(0, 5), "epsilon > 0"),
-    (lambda: selections(0.1, 0), "times >= 1"),
-    (lambda: selections(0.1, 2.5), "times >= 1"),
-    (lambda: selections(0.1, True), "times >= 1"),
-    (lambda: selections(0.1, 2, delta=1), "delta < 1"),
     (lambda: selections(float("nan"), 2), "finite number"),
     (lambda: Cost.zcdp(1, 0), "0 < delta < 1"),
     (lambda: Cost.zcdp(-1, 0.1), "epsilon > 0"),
-    (
-        lambda: Cost(Fraction(1), Fraction(1, 10**6), Fraction(9), "zCDP"),
-        "costs more than epsilon 1",
-    ),
-    (lambda: Cost(Fraction(1), Fraction(0), Fraction(1, 100), "zCDP"), "0 < delta < 1"),
-    (
-        lambda: Cost(Fraction(1, 10), Fraction(1, 10**6), Fraction(100)),
-        "costs more than epsilon 0.1",
-    ),
+    (lambda: Cost(Fraction(1), SOME[2], Fraction(9), "zCDP"), "costs more than epsilon 1"),
+    (lambda: Cost(Fraction(1, 10), SOME[2], Fraction(100)), "costs more than epsilon 0.1"),
     (lambda: Ledger(Cost.zcdp(1, 1e-6)), "two numbers"),
-    (lambda: Ledger(1, 1e-6).charge(1, 1e-6).draw(Cost(Fraction(-1))), "must not be negative"),
 )
 def test_bad_costs_are_refused(call, error):
     refuses(error, call)
@@ -348,16 +334,7 @@ def test_budget_slices_nest_and_never_exceed_what_was_charged():
 
 def test_threads_cannot_overdraw_a_zcdp_accountant():
     accountant = Ledger(2, 1e-6).charge(selections(0.1, 20, delta=1e-6))
-
-    def try_one(_):
-        try:
-            accountant.draw(Cost.selection(0.1))
-            return 1
-        except BudgetError:
-            return 0
-
-    with ThreadPoolExecutor(8) as threads:
-        assert sum(threads.map(try_one, range(100))) == 20
+    assert granted_to_threads(lambda _: accountant.draw(Cost.selection(0.1)), 100) == 20
 
 
 def test_receipts_of_a_zcdp_accountant_state_its_price():
@@ -420,16 +397,13 @@ def test_gaussian_is_large_enough_and_no_larger_than_two_roundings(square, rho):
 
 
 def test_a_scale_that_is_a_float_is_taken_as_it_is():
-    assert laplace_scale(3, Fraction(1, 2)) == 6.0
     assert gaussian_scale(2, Fraction(1, 4)) == 2.0
 
 
 @pytest.mark.parametrize("part", [Fraction(1), Fraction(3, 4), Fraction(1, 10**9), 0, -1])
 def test_what_64_bits_do_not_hold_is_refused(part):
-    with pytest.raises(InputError, match="large enough for noise of 64 bits"):
-        laplace_scale(1, Fraction(part, 2**56) if isinstance(part, int) else part / 2**56)
-    with pytest.raises(InputError, match="large enough for noise of 64 bits"):
-        gaussian_scale(1, Fraction(part, 2**112) if isinstance(part, int) else part / 2**112)
+    for scale, bits in ((laplace_scale, 56), (gaussian_scale, 112)):
+        refuses("large enough for noise of 64 bits", scale, 1, Fraction(part) / 2**bits)
 
 
 def test_a_little_more_is_not():

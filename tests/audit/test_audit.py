@@ -2,6 +2,7 @@
 passes and that planted bugs are caught, `python -m metricdp.audit --quick` tells in CI.
 """
 
+import itertools
 import json
 import logging
 import math
@@ -162,7 +163,6 @@ def test_a_check_that_finds_far_too_little_does_not_pass():
     (lambda release, n: __import__("logging").getLogger("x").debug("%s", n), "log"),
     (lambda release, n: __import__("warnings").warn(f"{n} records", stacklevel=1), "warnings"),
     (lambda release, n: 1 / (n - 1), "exception"),
-    ids=["pickle", "stdout", "stderr", "log", "warnings", "exception"],
 )
 def test_whatever_shows_is_noticed(leak, channel):
     def call(demand, ledger):
@@ -274,7 +274,6 @@ def test_black_box_bounds_are_not_optimistic_even_at_a_loose_alarm():
             [discrete(1.5, 4000, s * at, rng) for s in (1, -1, 1, -1, 1, -1)]
         ),
     ),
-    ids=["low bits", "atom", "threshold", "likelihood ratio"],
 )
 def test_every_kind_of_event_earns_its_place(kind, make):
     rng = np.random.default_rng(3)
@@ -318,8 +317,6 @@ def test_distributions_are_normalized():
 
 def test_permute_and_flip_is_the_mechanism_itself():
     """Against the definition: all orders, coin by coin."""
-    import itertools
-
     scores, eta = [0, 2, 3], Fraction(2, 3)
     p = [math.exp(float(eta) * (s - 3)) for s in scores]
     distribution = np.zeros(3)
@@ -417,14 +414,11 @@ def test_chi_square_is_uniform_under_the_right_distribution():
     assert samplers.p_value(np.array([1, 5]), np.array([0.0, 1.0])) == 0.0
 
 
-@cases("text", "CANARY-48611-3", "48611", "48,611 records", "[48611]", "24306 kept", "n=24,306")
-def test_canaries_sing(text):
-    assert canaries.sings(text)
-
-
-@pytest.mark.parametrize("text", ["0.48611", "1248611", "486110", "148,611", "243.06"])
-def test_canaries_are_silent(text):
-    assert not canaries.sings(text)
+def test_canaries_sing():
+    for text in ("CANARY-48611-3", "48611", "48,611 records", "[48611]", "24306 kept", "n=24,306"):
+        assert canaries.sings(text)
+    for text in ("0.48611", "1248611", "486110", "148,611", "243.06"):
+        assert not canaries.sings(text)
 
 
 def test_hidden_numbers_are_found_in_what_a_pickle_holds():

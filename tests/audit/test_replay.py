@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import metricdp as mdp
 from metricdp.accounting import zcdp_epsilon, zcdp_rho
 from metricdp.audit import patch, planted, replay, report, runner
 from metricdp.audit.planted import Mutation, mutated
 from metricdp.audit.replay import losses, verifying
 from metricdp.audit.replay.subjects import subjects
 from metricdp.audit.replay.transcript import Draw, Transcript, describe, recorded
+from metricdp.audit.worlds import Labels, finest
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate, measure
 from tests import cases, path_metric
 
@@ -113,10 +115,6 @@ def test_neighbors_by_the_definition(relation):
 
 
 def test_a_replay_gives_the_outputs_again_and_notes_its_own_answers():
-
-    import metricdp as mdp
-    from metricdp.audit.worlds import finest
-
     metric = path_metric(3)
     query = HistogramQuery(finest(metric))
 
@@ -134,9 +132,6 @@ def test_a_replay_gives_the_outputs_again_and_notes_its_own_answers():
 
 
 def test_a_question_by_another_partition_is_another_question():
-
-    from metricdp.audit.worlds import Labels
-
     metric = path_metric(3)
     cuts = ((0, 0, 1), (0, 1, 1), (0, 0, 1))
     reported = {describe(HistogramQuery(Labels(metric, labels, 2)), metric) for labels in cuts}

@@ -15,22 +15,17 @@ from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, PrivateDem
 from metricdp.privacy.caps import refined, squared_sensitivity
 from metricdp.records.engines.bounding import Bounding
 from tests import grid_metric, path_metric, refuses
+from tests.privacy_worlds import Labels
 
 PATH = path_metric(4)
 GRID = grid_metric(20, 20)
 
 
-class Parts:
-    def __init__(self, labels):
-        self.universe = PATH
-        self.labels = np.array(labels)
-        self.n_parts = int(max(labels)) + 1
-
-    def encode(self, records):
-        return self.labels[records]
+def parts(*labels):
+    return Labels(PATH, labels, max(labels) + 1)
 
 
-AREAS = Parts([0, 0, 1, 1])
+AREAS = parts(0, 0, 1, 1)
 
 
 def test_caps_are_whole_numbers_whose_product_does_not_wrap():
@@ -57,7 +52,7 @@ def test_parts_of_another_universe_lie_in_no_area():
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1], [0, 1, 2, 3], [0, 1, 2, 2], [0, 0, 0, 0]])
 def test_no_user_of_up_to_four_records_moves_more_than_is_stated(caps, labels):
     known = mdp.Caps(*caps, areas=AREAS).of(PATH)
-    query = HistogramQuery(Parts(labels))
+    query = HistogramQuery(parts(*labels))
     levels = LevelsQuery((query, query))
     users = set()
     for size in range(1, 5):
@@ -79,7 +74,7 @@ def test_no_user_of_up_to_four_records_moves_more_than_is_stated(caps, labels):
 
 def test_only_finer_parts_gain():
     known = mdp.Caps(2, 3, areas=AREAS).of(PATH)
-    fine, wide = HistogramQuery(Parts([0, 1, 2, 2])), HistogramQuery(Parts([0, 1, 1, 2]))
+    fine, wide = HistogramQuery(parts(0, 1, 2, 2)), HistogramQuery(parts(0, 1, 1, 2))
     assert squared_sensitivity(fine, "add-remove", 6, known) == 18
     assert squared_sensitivity(fine, "replace-one", 6, known) == 36
     assert squared_sensitivity(wide, "add-remove", 6, known) == 36
@@ -88,12 +83,13 @@ def test_only_finer_parts_gain():
     assert squared_sensitivity(fine, "add-remove", 6, None) == 36
 
 
+NINE = PrivateDemand(PATH, [0, 1, 2, 3] * 9, user=[*range(9)] * 4, caps=mdp.Caps(2, 1, areas=AREAS))
+
+
 def test_the_gate_draws_gaussian_noise_of_that_scale():
-    user = list(range(9)) * 4
-    demand = PrivateDemand(PATH, [0, 1, 2, 3] * 9, user=user, caps=mdp.Caps(2, 1, areas=AREAS))
     cost = Cost.zcdp(4, "1/1000")
     budget = mdp.Ledger(4, "1/1000").charge(cost)
-    (one,) = measure(demand, HistogramQuery(AREAS), 4, budget, "1/1000").receipt.mechanisms
+    (one,) = measure(NINE, HistogramQuery(AREAS), 4, budget, "1/1000").receipt.mechanisms
     assert one.name == "discrete Gaussian"
     exact = math.sqrt(2 / (2 * float(cost.rho)))
     assert exact <= one.scale <= exact * (1 + 1e-12)
@@ -101,25 +97,22 @@ def test_the_gate_draws_gaussian_noise_of_that_scale():
 
 
 def test_a_split_demand_keeps_its_caps_and_a_moved_one_its_bound_alone():
-    user = list(range(9)) * 4
-    demand = PrivateDemand(PATH, [0, 1, 2, 3] * 9, user=user, caps=mdp.Caps(2, 1, areas=AREAS))
-    (part, _), _ = gate.split(demand, AREAS, 1, mdp.Ledger(9))
-    assert part.caps is demand.caps
-    moved = gate.moved(demand, AREAS, path_metric(2))
+    (part, _), _ = gate.split(NINE, AREAS, 1, mdp.Ledger(9))
+    assert part.caps is NINE.caps
+    moved = gate.moved(NINE, AREAS, path_metric(2))
     assert (moved.caps, moved.max_contributions) == (None, 2)
 
 
-def people(n_users=400, each=60):
-    rng = np.random.default_rng(5)
-    users = np.repeat(np.arange(n_users), each)
-    at = rng.integers(0, len(GRID), n_users * each)
-    return users.tolist(), [GRID.ids[i] for i in at]
+def crowd(caps, n_users=400):
+    """Demand of users with 60 records each."""
+    at = np.random.default_rng(5).integers(0, len(GRID), n_users * 60)
+    users = np.repeat(np.arange(n_users), 60).tolist()
+    return mdp.PrivateDemand(GRID, [GRID.ids[i] for i in at], user=users, caps=caps)
 
 
 @pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
 def test_a_release_spends_its_delta_where_caps_make_that_less_noise(neighboring):
-    users, at = people()
-    demand = mdp.PrivateDemand(GRID, at, user=users, caps=mdp.Caps(30, 2))
+    demand = crowd(mdp.Caps(30, 2))
     assert demand.protects == Protection("user", 60)
     ledger = mdp.Ledger(2, "1e-6", neighboring=neighboring)
     release = mdp.release(GRID, demand, epsilon=1, delta="1e-6", ledger=ledger)
@@ -137,37 +130,23 @@ def test_a_release_spends_its_delta_where_caps_make_that_less_noise(neighboring)
 
 
 def test_few_parts_keep_laplace_noise_and_the_delta():
-    users, at = people()
-    demand = mdp.PrivateDemand(GRID, at, user=users, caps=mdp.Caps(3, 1))
     ledger = mdp.Ledger(1, "1e-6")
-    release = mdp.release(GRID, demand, epsilon=1, delta="1e-6", ledger=ledger)
+    release = mdp.release(GRID, crowd(mdp.Caps(3, 1)), epsilon=1, delta="1e-6", ledger=ledger)
     assert ledger.spent_delta == 0
     assert {m.name for m in release.receipt.mechanisms} == {"discrete Laplace"}
 
 
 def test_it_can_be_saved(tmp_path):
-    users, at = people(200)
-    demand = mdp.PrivateDemand(GRID, at, user=users, caps=mdp.Caps(30, 2))
-    release = mdp.release(GRID, demand, epsilon=1, delta="1e-6")
+    release = mdp.release(GRID, crowd(mdp.Caps(30, 2), 200), epsilon=1, delta="1e-6")
     release.save(tmp_path / "a.release")
     again = mdp.Release.load(tmp_path / "a.release", GRID)
     assert (again.weights == release.weights).all() and again.receipt == release.receipt
 
 
 def test_bad_arguments_are_refused():
-    caps = mdp.Caps(2)
-    for options, what in (
-        ({"caps": caps}, "user="),
-        ({"caps": caps, "user": [1], "max_contributions": 2}, "give one"),
-        ({"caps": caps, "user": [1], "weighting": "share"}, "give one"),
-        ({"caps": (2, 1), "user": [1]}, "mdp.Caps"),
-        ({"caps": mdp.Caps(2, areas=Parts([0, 1, 1, 1])), "user": [1]}, "different universes"),
-    ):
-        refuses(what, mdp.PrivateDemand, GRID, [(0, 0)], **options)
-    for bad in ((0,), (1, 0), (1.5,), (2**20, 2**20), (1, 1, 0), (1, 1, "x")):
-        refuses("", mdp.Caps, *bad)
+    elsewhere = mdp.Caps(2, areas=AREAS)
+    refuses("different universes", mdp.PrivateDemand, GRID, [(0, 0)], user=[1], caps=elsewhere)
+    for areas in (0, "x"):
+        refuses("", mdp.Caps, 1, 1, areas)
     box = mdp.EuclideanSpace([0, 0], [1, 1])
-    refuses("finite universe", mdp.PrivateDemand, box, [[0, 0]], user=[1], caps=caps)
-    with pytest.raises(mdp.InputError, match="max_snap"):
-        metric = mdp.EuclideanMetric([[0.0, 0.0]])
-        mdp.PrivateDemand.from_coordinates(metric, [[0, 0]], user=[1], caps=caps, max_snap=1)
+    refuses("finite universe", mdp.PrivateDemand, box, [[0, 0]], user=[1], caps=mdp.Caps(2))

@@ -6,7 +6,6 @@ import itertools
 import logging
 import math
 import re
-import threading
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -34,7 +33,7 @@ from metricdp.privacy import (
 )
 from metricdp.privacy._vault import _open
 from metricdp.privacy.evaluation import exact_counts
-from tests import cases, path_metric, raising, refuses
+from tests import cases, granted_to_threads, path_metric, raising, refuses
 from tests.privacy_worlds import (
     BOX,
     THREE,
@@ -73,26 +72,19 @@ def test_the_budget_slice_pays_before_the_vault_opens(opened):
     assert opened == ["draw", "open"]
 
 
+TRUSTED = "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, TotalsQuery"
+TWIN = mdp.PrecomputedMetric(TWO.matrix, ids=TWO.ids)
+
+
 @cases(
     ("change", "error"),
     ({"demand": ["a"]}, "needs a PrivateDemand, got list"),
     ({"demand": None}, "needs a PrivateDemand, got NoneType"),
-    (
-        {"query": "count"},
-        "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
-        "TotalsQuery, got str",
-    ),
+    ({"query": "count"}, f"{TRUSTED}, got str"),
     ({"query": CountQuery}, "query must be one of"),
-    (
-        {"query": Sneaky()},
-        "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
-        "TotalsQuery, got Sneaky",
-    ),
+    ({"query": Sneaky()}, f"{TRUSTED}, got Sneaky"),
     ({"query": HistogramQuery(finest(THREE))}, "different universes"),
-    (
-        {"query": HistogramQuery(finest(mdp.PrecomputedMetric(TWO.matrix, ids=TWO.ids)))},
-        "different universes",
-    ),
+    ({"query": HistogramQuery(finest(TWIN))}, "different universes"),
     ({"query": HistogramQuery(UnitCells(BOX))}, "different universes"),
     ({"budget": mdp.Ledger(1)}, "needs a BudgetSlice, got Ledger"),
     ({"budget": 0.5}, "needs a BudgetSlice, got float"),
@@ -236,32 +228,27 @@ def test_a_release_holds_only_noise():
 
 
 def test_calls_from_many_threads():
-    ledger, done = mdp.Ledger(1), []
-    demand, query = mdp.PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO))
+    ledger, query = mdp.Ledger(1), HistogramQuery(finest(TWO))
+    demand = mdp.PrivateDemand(TWO, ["a"])
 
-    def work():
-        for _ in range(5):
-            done.append(measure(demand, query, "1/40", ledger.charge("1/40")))
+    def ask(_):
+        measure(demand, query, "1/40", ledger.charge("1/40"))
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
-    assert len(done) == 40
+    assert granted_to_threads(ask, 40) == 40
     assert ledger.left == 0
 
 
 # Evaluation
 def test_exact_cost_sums_over_records_and_warns():
-    demand = mdp.PrivateDemand(line(10), [0, 0, 3, 9])
-    with pytest.warns(mdp.PrivateDataWarning, match="do not publish"):
-        assert mdp.exact_cost(demand, [1, 8]) == 1 + 1 + 2 + 1
-    with pytest.warns(mdp.PrivateDataWarning):
-        assert mdp.exact_cost(demand, [1, 8], power=2) == 1 + 1 + 4 + 1
-    square = mdp.EuclideanSpace([0, 0], [4, 4])
-    with pytest.warns(mdp.PrivateDataWarning):
-        assert mdp.exact_cost(mdp.PrivateDemand(square, [[3, 4], [9, 0]]), [[0.0, 0.0]]) == 5 + 4
-    with pytest.warns(mdp.PrivateDataWarning):
-        assert mdp.exact_cost(mdp.PrivateDemand(square, []), [[0.0, 0.0]]) == 0
+    demand, square = mdp.PrivateDemand(line(10), [0, 0, 3, 9]), mdp.EuclideanSpace([0, 0], [4, 4])
+    for private, centers, power, cost in (
+        (demand, [1, 8], 1, 1 + 1 + 2 + 1),
+        (demand, [1, 8], 2, 1 + 1 + 4 + 1),
+        (mdp.PrivateDemand(square, [[3, 4], [9, 0]]), [[0.0, 0.0]], 1, 5 + 4),
+        (mdp.PrivateDemand(square, []), [[0.0, 0.0]], 1, 0),
+    ):
+        with pytest.warns(mdp.PrivateDataWarning, match="do not publish"):
+            assert mdp.exact_cost(private, centers, power=power) == cost
 
 
 @pytest.mark.filterwarnings("ignore::metricdp.privacy.PrivateDataWarning")
@@ -348,11 +335,9 @@ def test_no_bar_tells_how_much_is_private(monkeypatch):
 def test_what_the_noise_would_refuse_is_not_charged(neighboring):
     demand = mdp.PrivateDemand(TWO, ["a"], user=["u"], max_contributions=10**7)
     ledger = mdp.Ledger(1, neighboring=neighboring)
-    for call in (mdp.k_median, mdp.k_means):
-        with pytest.raises(InputError, match="large enough for noise of 64 bits"):
-            call(TWO, demand, k=1, epsilon=1e-9, ledger=ledger)
-    with pytest.raises(InputError, match="large enough for noise of 64 bits"):
-        mdp.release(TWO, demand, epsilon=1e-9, ledger=ledger)
+    asked = {"epsilon": 1e-9, "ledger": ledger}
+    for call, more in ((mdp.k_median, {"k": 1}), (mdp.k_means, {"k": 1}), (mdp.release, {})):
+        refuses("large enough for noise of 64 bits", call, TWO, demand, **asked, **more)
     assert ledger.spent == 0
 
 
@@ -423,10 +408,9 @@ def test_only_its_own_budget_slice_reads_a_part():
     for part, account in ((one, outside), (other, budget), (demand, budget)):
         with pytest.raises(InputError, match="paid from the budget slices that split returned"):
             measure(part, CountQuery(), "1/2", account)
-    with pytest.raises(InputError, match="paid from the budget slice that split returned"):
-        mdp.k_median(THREE, one, k=1, epsilon=0.5, ledger=ledger)
-    with pytest.raises(InputError, match="paid from the budget slice that split returned"):
-        mdp.k_median(THREE, one, k=1, epsilon=0.5)
+    words, asked = "paid from the budget slice that split returned", {"k": 1, "epsilon": 0.5}
+    for who_pays in ({"ledger": ledger}, {}):
+        refuses(words, mdp.k_median, THREE, one, **asked, **who_pays)
     assert (ledger.spent, budget.spent, outside.spent) == (2, 0, 0)
     found = mdp.k_median(THREE, one, k=1, epsilon=0.5, ledger=budget).receipt.epsilon
     assert found == Fraction(1, 2)

@@ -14,6 +14,7 @@ from benchmarks.methods.grid import Grid
 from metricdp import protocols
 from metricdp.accounting import Cost
 from metricdp.accounting.covering import exponent
+from metricdp.audit.worlds import Coded
 from metricdp.metrics.set_systems import Balls
 from metricdp.partitions.box.cells import NetCells
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
@@ -32,6 +33,7 @@ from metricdp.privacy import (
 )
 from metricdp.unique import IsolatedEncoder
 from tests import cases, path_metric, refuses
+from tests.privacy_worlds import Labels
 
 METRIC = path_metric(5)
 ONE = mdp.PrivateDemand(METRIC, [0, 4])
@@ -162,32 +164,30 @@ def test_a_cover_that_is_refused_costs_nothing():
     assert not accountant.spent_rho
 
 
-class Sides:
+def sides(universe):
     """The path cut in two."""
+    return Labels(universe, (0, 0, 0, 1, 1), 2)
 
-    n_parts = 2
 
-    def __init__(self, universe):
-        self.universe = universe
-
-    def encode(self, records):
-        return (np.asarray(records) > 2).astype(np.int64)
+def first(universe):
+    """The first coordinate."""
+    return Coded(universe, lambda records: records[:, :1])
 
 
 TWO = path_metric(2)
 
 
 def test_demand_is_moved_to_one_point_a_part_and_nowhere_else():
-    assert gate.moved(ONE, Sides(METRIC), TWO).universe is TWO
+    assert gate.moved(ONE, sides(METRIC), TWO).universe is TWO
     wrong = [
-        ([0, 4], Sides(METRIC), TWO),
-        (ONE, Sides(METRIC), mdp.EuclideanSpace([0], [1])),
-        (ONE, Sides(METRIC), METRIC),
+        ([0, 4], sides(METRIC), TWO),
+        (ONE, sides(METRIC), mdp.EuclideanSpace([0], [1])),
+        (ONE, sides(METRIC), METRIC),
     ]
     for demand, parts, universe in wrong:
         refuses("one point for each part", gate.moved, demand, parts, universe)
     twin = path_metric(5)
-    refuses("", lambda: gate.moved(ONE, Sides(twin), TWO))
+    refuses("", lambda: gate.moved(ONE, sides(twin), TWO))
 
 
 def test_records_that_may_be_left_out_have_no_proof_for_neighbors_by_exchange_wherever_they_go():
@@ -234,21 +234,12 @@ def test_scores_beyond_their_range_are_never_raced():
             list(gate._within(iter([blocks[0], wrong]), 0, 5))
 
 
-def test_parts_are_paid_from_their_own_budget_slices_and_these_pay_for_nothing_else():
-    (west, its), (east, other) = gate.split(ONE, Sides(METRIC), 1, mdp.Ledger(1))
-    for demand, budget in ((west, other), (west, mdp.Ledger(1).charge(1)), (ONE, its)):
-        with pytest.raises(mdp.InputError, match="paid from the budget slices that split returned"):
-            measure(demand, CountQuery(), "1/4", budget)
-        assert budget.spent == 0
-    measure(east, CountQuery(), "1/4", other)
-
-
 def test_a_receipt_names_the_proofs_of_parts_and_of_users():
     def proofs(demand, budget):
         return set(measure(demand, CountQuery(), "1/4", budget).receipt.mechanisms[0].proofs)
 
     whole, users = (proofs(demand, mdp.Ledger(1).charge(1)) for demand in (ONE, MANY))
-    part, budget = gate.split(ONE, Sides(METRIC), 1, mdp.Ledger(1))[0]
+    part, budget = gate.split(ONE, sides(METRIC), 1, mdp.Ledger(1))[0]
     assert proofs(part, budget) - whole == {gate.PARTS} and whole <= proofs(part, budget)
     assert users - whole == {gate.USERS} and whole <= users
 
@@ -256,30 +247,20 @@ def test_a_receipt_names_the_proofs_of_parts_and_of_users():
 BOX, LINE = mdp.EuclideanSpace([0, 0], [1, 1]), mdp.EuclideanSpace([0], [1])
 
 
-class First:
-    """The first coordinate."""
-
-    def __init__(self, universe):
-        self.universe = universe
-
-    def encode(self, records):
-        return records[:, :1]
-
-
 def test_demand_of_a_box_is_mapped_and_preaggregated_in_its_own_box_alone():
     placed = mdp.PrivateDemand(BOX, [[0.2, 0.7]])
     twin = mdp.EuclideanSpace([0, 0], [1, 1])
-    assert gate.mapped(placed, First(BOX), LINE).universe is LINE
+    assert gate.mapped(placed, first(BOX), LINE).universe is LINE
     for wrong in (
-        ([[0.2, 0.7]], First(BOX), LINE),
-        (placed, First(BOX), METRIC),
-        (placed, First(twin), LINE),
+        ([[0.2, 0.7]], first(BOX), LINE),
+        (placed, first(BOX), METRIC),
+        (placed, first(twin), LINE),
     ):
         refuses("by a map of its own universe", gate.mapped, *wrong)
     assert gate.preaggregated(placed, ShiftedQuadtree(BOX)).universe is BOX
     for wrong in (
         ([[0.2, 0.7]], ShiftedQuadtree(BOX)),
-        (placed, First(BOX)),
+        (placed, first(BOX)),
         (placed, ShiftedQuadtree(twin)),
     ):
         refuses("a quadtree of it", gate.preaggregated, *wrong)
@@ -419,17 +400,10 @@ class Watching:
 
 
 def test_a_finite_partition_is_asked_for_public_points_alone():
-    line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]])
-    every = [[0, 1, 2]]
-    parts = Watching(line)
-    demand = mdp.PrivateDemand(line, [1, 1, 2])
-    assert counts(demand, HistogramQuery(parts), mdp.Ledger(1000).charge(100)) == [1, 2]
-    assert parts.asked == every
-
     net = Watching(SLAB.net(3))
     cells = HistogramQuery(NetCells(SLAB, net))
     counts(mdp.PrivateDemand(SLAB, POINTS), cells, mdp.Ledger(1000).charge(100))
-    assert net.asked == every
+    assert net.asked == [[0, 1, 2]]
 
 
 # What the core holds a space to

@@ -18,7 +18,7 @@ from metricdp.errors import BudgetError, InputError
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, PrivateDemand, measure, noise
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, best_noise, gaussian_scale
-from tests import refuses, tries
+from tests import cases, refuses, tries
 from tests.privacy_worlds import THREE, TWO, Labels, all_demands, finest, line, neighbors
 
 ZCDP = Cost.zcdp(1, "1e-6")
@@ -41,16 +41,12 @@ def test_the_distribution_of_less_variance_is_drawn(l1, square, epsilon):
     assert isinstance(best_noise(l1, square, less, accountant), DiscreteGaussian)
 
 
-@pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])
-def test_opendp_is_asked_to_confirm_and_its_refusal_counts(monkeypatch, kind):
-    laplace = kind is DiscreteLaplace
-    noise = (
-        DiscreteLaplace(3, Fraction(1, 2)) if laplace else DiscreteGaussian(9, Cost.zcdp(1, "1e-6"))
-    )
-    claim = noise.cost.epsilon if kind is DiscreteLaplace else noise.cost.rho
-    noise._confirm(3, claim)
-    refuses("does not confirm", lambda: noise._confirm(3, claim * Fraction(999_999, 1_000_000)))
-    refuses("does not confirm", noise._confirm, 4, claim)
+@cases("made", DiscreteLaplace(3, Fraction(1, 2)), DiscreteGaussian(9, ZCDP))
+def test_opendp_is_asked_to_confirm_and_its_refusal_counts(made):
+    claim = made.cost.epsilon if isinstance(made, DiscreteLaplace) else made.cost.rho
+    made._confirm(3, claim)
+    refuses("does not confirm", lambda: made._confirm(3, claim * Fraction(999_999, 1_000_000)))
+    refuses("does not confirm", made._confirm, 4, claim)
 
 
 @pytest.mark.parametrize("version", noise._BIASED)
@@ -211,15 +207,9 @@ def test_squared_sensitivities_over_all_neighbors(neighboring, m):
         assert max(int(np.abs(move).sum()) for move in moves) == query.sensitivity(neighboring, m)
 
 
-def test_bad_noise_is_refused(monkeypatch):
-    refuses("rho must be positive", lambda: gaussian_scale(1, Fraction(0)))
-    refuses("rho must be positive", lambda: gaussian_scale(1, Fraction(1, 2**113)))
-    refuses("one or more HistogramQuery", LevelsQuery, [])
-    refuses("one or more HistogramQuery", lambda: LevelsQuery([CountQuery()]))
-    with pytest.raises(InputError, match="different universes"):
-        measure(PrivateDemand(TWO, []), levels(THREE, 2), 1, Ledger(1).charge(1))
-    monkeypatch.setattr(noise, "gaussian_scale", lambda s, rho: 0.99 * gaussian_scale(s, rho))
-    refuses("OpenDP does not confirm", lambda: DiscreteGaussian(1, Cost.zcdp(1, DELTA)))
+def test_levels_of_another_universe_are_refused():
+    demand, budget = PrivateDemand(TWO, []), Ledger(1).charge(1)
+    refuses("different universes", measure, demand, levels(THREE, 2), 1, budget)
 
 
 def test_pure_budgets_buy_laplace():

@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 import metricdp as mdp
 from benchmarks.methods.grid import Grid
+from metricdp.audit.worlds import Coded
 from metricdp.kernels.scores import CAP, add_covered, capped_dot
 from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.privacy import (
@@ -143,15 +144,6 @@ def test_covers_of_more_records_than_a_sum_can_hold_keep_their_order():
     assert cover(demand, query, 1, mdp.Ledger(1).charge(1))[0][0].tolist() in ([0, 1], [1, 0])
 
 
-class Mapped:
-    """A map of a box whose images are as a test wants them."""
-
-    universe = BOX
-
-    def __init__(self, images):
-        self.encode = images
-
-
 def test_images_are_refused_one_by_one():
     """By the map itself, whatever the engine that calls it looks at."""
     block = np.array([[0.5], [0.7]])
@@ -177,9 +169,9 @@ def test_images_are_refused_one_by_one():
 )
 def test_a_map_gives_every_record_one_place(images):
     demand = mdp.PrivateDemand(BOX, [[0.5], [2.5]])
-    refused = refuses("cannot be mapped", lambda: gate.mapped(demand, Mapped(images), BOX))
+    refused = refuses("cannot be mapped", lambda: gate.mapped(demand, Coded(BOX, images), BOX))
     assert refused.__cause__ is refused.__context__ is None
-    assert gate.mapped(demand, Mapped(lambda r: 7 * r), BOX).universe is BOX
+    assert gate.mapped(demand, Coded(BOX, lambda r: 7 * r), BOX).universe is BOX
 
 
 @cases(

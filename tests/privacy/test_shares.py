@@ -15,7 +15,7 @@ from metricdp.accounting import Cost, Ledger, Protection
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, contribute
 from metricdp.privacy import noise as module
 from metricdp.privacy.noise import ROOM, GaussianShares, LaplaceShares, Shares, excess
-from tests import cases, each, refuses
+from tests import cases, each, privacy_worlds, refuses
 from tests.privacy_worlds import finest, line
 
 DELTA = Fraction(1, 10**6)
@@ -160,27 +160,15 @@ def test_coins_are_even(monkeypatch):
     assert module._below(7, 2).tolist() == [9 % 7, 10 % 7] and not given
 
 
-def laplace_p_value(draws, scale):
-    """Of counts of values against discrete Laplace noise, in cells of at least five."""
-    reach = np.arange(-int(3 * scale) - 1, int(3 * scale) + 2)
-    odds = np.exp(-1 / scale)
-    p = (1 - odds) / (1 + odds) * odds ** np.abs(reach)
-    p[0] = p[-1] = p[0] / (1 - odds)
-    held = np.clip(draws, reach[0], reach[-1])
-    expected = len(draws) * p
-    assert expected.min() > 5
-    seen = np.bincount(held - reach[0], minlength=len(reach))
-    return chi2.sf(((seen - expected) ** 2 / expected).sum(), len(reach) - 1)
-
-
 @pytest.mark.parametrize(("holders", "honest"), [(2, 1), (12, 11), (8, 3)])
 def test_honest_shares_are_laplace_noise_together(holders, honest, epsilon="1/2"):
     """False alarm rate 1e-8 each; shares for more holders than are honest are refused."""
     shares = LaplaceShares(1, Fraction(epsilon), holders, honest)
     nothing = np.zeros(1000, np.int64)
-    assert laplace_p_value(sum(shares(nothing) for _ in range(honest)), shares.scale) > ALARM
+    assert privacy_worlds.p_value(sum(shares(nothing) for _ in range(honest)), shares.scale) > ALARM
     planted = LaplaceShares(1, Fraction(epsilon), 2 * honest, 2 * honest)
-    assert laplace_p_value(sum(planted(nothing) for _ in range(honest)), shares.scale) < ALARM
+    half = sum(planted(nothing) for _ in range(honest))
+    assert privacy_worlds.p_value(half, shares.scale) < ALARM
 
 
 def test_laplace_shares_are_refused_where_they_would_take_for_ever():
