@@ -156,8 +156,8 @@ def test_no_server(small, tmp_path, monkeypatch):
 @needs_pooch
 def test_a_cache_that_is_a_file(small, tmp_path):
     (tmp_path / "cache").write_text("not a folder")
-    with pytest.raises(DownloadError, match="cannot be written"):
-        mdp.datasets.fetch("small", cache=tmp_path / "cache")
+    cache = tmp_path / "cache"
+    refuses("cannot be written", mdp.datasets.fetch, "small", error=DownloadError, cache=cache)
 
 
 @needs_pooch
@@ -213,13 +213,11 @@ def test_without_pooch_the_extra_is_named(small, tmp_path, monkeypatch):
     ("facebook", "facebook_combined"),
     ("BAY", "USA-road-d.BAY"),
     ("", "names()"),
+    ("pcb3083", "did you mean pcb3038"),
+    (7, "no data set"),
 )
 def test_an_unknown_name_lists_near_ones(name, hint):
     refuses(re.escape(hint), mdp.datasets.describe, name)
-
-
-def test_a_name_must_be_text():
-    refuses("no data set", mdp.datasets.describe, 7)  # type: ignore[arg-type]
 
 
 def test_the_registry_is_complete():
@@ -306,13 +304,10 @@ def plane_set(monkeypatch, tmp_path):
     return info
 
 
-def test_points_are_loaded_as_a_plane(plane_set):
+def test_points_are_loaded_as_a_plane_and_are_no_graph(plane_set, here, capsys):
     found = mdp.datasets.load("tiny14")
     assert isinstance(found.metric, mdp.EuclideanMetric)
     assert found.metric.distances([0])[0].tolist() == np.hypot(*(POINTS - POINTS[0]).T).tolist()
-
-
-def test_a_graph_command_refuses_points_in_one_line(plane_set, here, capsys):
     fails(capsys, "tiny14 is a set of points, not a graph", "cluster dataset:tiny14 -k 1")
 
 
@@ -343,7 +338,3 @@ def test_real_points_are_what_the_registry_says(monkeypatch):
     assert [info.name for info in sets] == ["u1060", "rl1304", "fl1400", "pcb3038", "rl5915"]
     for info in sets:
         assert len(mdp.datasets.load(info.name).metric) == info.vertices
-
-
-def test_names_near_are_reported():
-    refuses("did you mean pcb3038", mdp.datasets.describe, "pcb3083")

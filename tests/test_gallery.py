@@ -22,18 +22,13 @@ def test_there_are_scripts_in_sections():
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_script_is_short_titled_and_draws(script):
+def test_a_script_is_short_titled_and_draws_with_public_names_and_shipped_files(script):
     text = script.read_text("utf-8")
     assert len(text.splitlines()) <= 80
     title, rule, *rest = ast.get_docstring(ast.parse(text)).splitlines()
     assert set(rule) == {"="} and len(rule) == len(title)
     assert len(" ".join(rest)) > 60, "says what it shows"
     assert "plt.show()" in text
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_script_uses_public_names_and_shipped_files(script):
-    text = script.read_text("utf-8")
     for name in set(re.findall(r"\bmdp\.((?:\w+\.)?\w+)", text)):
         value = importlib.import_module("metricdp")
         for part in name.split("."):

@@ -131,13 +131,3 @@ def test_completion_shows_what_is_public(name):
 def test_completion_shows_the_estimators_of_sklearn():
     pytest.importorskip("sklearn")
     assert dir(mdp.sklearn) == sorted(mdp.sklearn.__all__)
-
-
-def test_the_extra_all_names_every_extra_for_users():
-    from configparser import ConfigParser
-
-    config = ConfigParser()
-    config.read(Path(__file__).parents[1] / "setup.cfg", encoding="utf-8")
-    extras = dict(config["options.extras_require"])
-    named = set(extras.pop("all").strip().removeprefix("metricdp[").rstrip("]").split(","))
-    assert named == set(extras) - {"browser", "check", "docs", "test"}

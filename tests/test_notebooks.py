@@ -28,16 +28,6 @@ def notebook(tmp_path, *sources, name="one.ipynb"):
     return path
 
 
-def change(path, edit):
-    saved = nbformat.read(path, as_version=4)
-    edit(saved.cells)
-    nbformat.write(saved, path)
-
-
-def test_there_are_notebooks():
-    assert NOTEBOOKS
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.name)
 def test_saved_in_order_with_their_outputs(runner, path):
     saved = nbformat.read(path, as_version=4)
@@ -76,14 +66,15 @@ def test_a_spoiled_notebook_is_noticed(runner, good, tmp_path, spoiled):
     edit, problem = SPOILED[spoiled]
     path = tmp_path / "spoiled.ipynb"
     path.write_bytes(good.read_bytes())
-    change(path, edit)
+    saved = nbformat.read(path, as_version=4)
+    edit(saved.cells)
+    nbformat.write(saved, path)
     before = path.read_bytes()
     fresh = nbformat.read(good, as_version=4)
     if spoiled == "code that fails":
         assert runner.main([str(path)]) == 1
         assert problem in runner.run(path)[0]
     else:
-        saved = nbformat.read(path, as_version=4)
         assert problem in " ".join(runner.saved_problems(saved) + runner.differences(saved, fresh))
     assert path.read_bytes() == before
 

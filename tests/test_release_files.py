@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from configparser import ConfigParser
 from fnmatch import fnmatch
 from importlib.metadata import version
 from pathlib import Path
@@ -32,15 +31,12 @@ def tracked(*folders):
     return [path for name in listed.stdout.split("\0") if (path := ROOT / name).is_file()]
 
 
-def test_the_version_is_stated_once():
+def test_the_version_is_stated_once_and_in_the_plugin():
+    """QGIS reads it from a file of its own, which cannot refer to another."""
     assert metricdp.__version__ == version("metricdp") == VERSION
     code = [path for path in tracked("metricdp") if path.suffix == ".py"]
     assert code
     assert not [path.name for path in code if f'"{VERSION}"' in path.read_text("utf-8")]
-
-
-def test_the_plugin_has_the_version_of_the_package():
-    """QGIS reads it from a file of its own, which cannot refer to another."""
     metadata = configparser.ConfigParser()
     metadata.read(ROOT / "qgis" / "metricdp_qgis" / "metadata.txt", "utf-8")
     assert metadata["general"]["version"] == VERSION
@@ -115,9 +111,7 @@ def imported(path):
 
 
 def test_the_extra_brings_what_the_notebooks_import():
-    setup = ConfigParser()
-    setup.read(ROOT / "setup.cfg", "utf-8")
-    lines = setup["options"]["install_requires"] + setup["options.extras_require"]["notebooks"]
+    lines = SETUP["options"]["install_requires"] + SETUP["options.extras_require"]["notebooks"]
     brought = {line.partition(">")[0].partition("[")[0] for line in lines.split()}
     notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
     needed = set().union(*map(imported, notebooks))

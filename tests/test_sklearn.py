@@ -58,12 +58,6 @@ def rows():
     return np.clip(middles + 0.02 * rng.normal(size=(NUMBER, 2)), 0, 1)
 
 
-@pytest.fixture(scope="module")
-def model(rows):
-    model = PrivateKMeans(3, epsilon=1, bounds=(0, 1), random_state=4)
-    return of_other_number(lambda: model.fit(rows))
-
-
 @pytest.mark.parametrize("kind", [PrivateKMeans, PrivateKMedian])
 def test_finds_the_clusters_and_says_what_they_cost(kind, rows):
     model = kind(3, epsilon=1, bounds=([0, 0], [1, 1])).fit(rows)
@@ -80,7 +74,9 @@ def test_finds_the_clusters_and_says_what_they_cost(kind, rows):
     assert model.release_.k_means(5).centers.shape == (5, 2)
 
 
-def test_nothing_exact_is_kept(model, rows):
+def test_nothing_exact_is_kept(rows):
+    model = PrivateKMeans(3, epsilon=1, bounds=(0, 1), random_state=4)
+    of_other_number(lambda: model.fit(rows))
     kept = {name for name in vars(model) if name.endswith("_")}
     assert kept == {"cluster_centers_", "receipt_", "release_", "n_features_in_"}
     again = pickle.loads(pickle.dumps(model))
@@ -176,9 +172,12 @@ def test_nobody_is_somebody_too():
 
 
 def test_scores_warn_in_a_search_too(rows):
+    """Whose fits, four and the best again, are all on the ledger."""
     search = GridSearchCV(PrivateKMeans(2, epsilon=1, bounds=(0, 1)), {"n_clusters": [1, 3]}, cv=2)
+    ledger = mdp.Ledger(100)
     with pytest.warns(mdp.PrivateDataWarning, match="fits once for each choice and split"):
-        assert search.fit(rows[:4000]).best_params_ == {"n_clusters": 3}
+        assert search.fit(rows[:4000], ledger=ledger).best_params_ == {"n_clusters": 3}
+    assert ledger.spent == 5
 
 
 @cases(
@@ -338,6 +337,7 @@ def test_given_rows_begin_and_wrong_ones_are_refused():
     for n_clusters in (0, 61, 2.5):
         refuses("n_clusters", KMedoids(n_clusters).fit, X)
     refuses(r"[Nn]egative", KMedoids(2).fit, X, sample_weight=-np.ones(60), error=ValueError)
+    refuses("rows with a weight", KMedoids(2, init=[0, 1]).fit, X[:3], sample_weight=[0, 1, 1])
 
 
 def test_no_matrix_of_all_distances(monkeypatch):
@@ -372,6 +372,8 @@ def test_distances_that_are_no_numbers_are_refused():
     X = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 5.0], [3.0, 1.0, 0.0]])
     refuses("finite", lambda: KMedoids(2, metric="correlation").fit(X), error=ValueError)
     refuses("none negative", KMedoids(2, metric=lambda a, b: -1.0).fit, X, error=ValueError)
+    model = KMedoids(2, metric="braycurtis").fit([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
+    refuses("finite", model.score, [[0.0, 0.0]], error=ValueError)
 
 
 def test_rows_far_from_the_origin_lose_no_digits():
@@ -382,19 +384,7 @@ def test_rows_far_from_the_origin_lose_no_digits():
     assert np.isclose(model.score(X), -model.inertia_, rtol=1e-9)
 
 
-def test_undefined_distances_to_medoids_are_refused():
-    model = KMedoids(2, metric="braycurtis").fit([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
-    refuses("finite", model.score, [[0.0, 0.0]], error=ValueError)
-
-
-def test_a_first_row_without_a_weight_is_refused():
-    model = KMedoids(2, init=[0, 1])
-    refuses("rows with a weight", model.fit, [[0.0], [1.0], [5.0]], sample_weight=[0, 1, 1])
-
-
 def test_a_search_over_parameters_needs_no_scoring():
-    from sklearn.model_selection import GridSearchCV
-
     X = np.random.default_rng(0).normal(size=(60, 2))
     model = KMedoids(3).fit(X, sample_weight=np.arange(60))
     assert np.isclose(model.score(X, sample_weight=np.arange(60)), -model.inertia_)
@@ -405,39 +395,18 @@ def test_a_search_over_parameters_needs_no_scoring():
 # Bounds of the estimators in both forms, and words in their own parameters
 
 
-def test_both_forms_of_bounds():
-    for form in ((0, 1), ([0, 0, 0], [1, 1, 1]), [(0, 1)] * 3, np.array([[0, 1]] * 3)):
-        lower, upper = _corners(form, 3)
-        assert lower.tolist() == [0, 0, 0] and upper.tolist() == [1, 1, 1]
-    assert [c.tolist() for c in _corners([(0, 1), (0, 1)], 2)] == [[0, 0], [1, 1]]
-    assert [c.tolist() for c in _corners([(0, 0), (3, 5)], 2)] == [[0, 0], [3, 5]]
-    assert [c.tolist() for c in _corners((0, 1), 2)] == [[0, 0], [1, 1]]
-
-
 def test_what_may_mean_two_boxes_is_lower_and_upper():
-    assert [c.tolist() for c in _corners([(0, 10), (20, 30)], 2)] == [[0, 10], [20, 30]]
-    named = {"lower": (0, 10), "upper": (20, 30)}
-    assert [c.tolist() for c in _corners(named, 2)] == [[0, 10], [20, 30]]
-    assert [c.tolist() for c in _corners([(0, 1), (1, 2)], 2)] == [[0, 1], [1, 2]]
-
-
-def test_words_are_the_estimators_own():
-    refuses("n_clusters must be", lambda: PrivateKMeans(0, epsilon=1, bounds=(0, 1)).fit([[0.5]]))
-
-
-def test_a_search_on_a_ledger_counts_all_its_fits():
-    rows = np.random.default_rng(0).random((400, 2))
-    ledger = mdp.Ledger(100)
-    model = PrivateKMeans(2, epsilon="1/2", bounds=(0, 1))
-    GridSearchCV(model, {"n_clusters": [1]}, cv=2).fit(rows, ledger=ledger)
-    assert ledger.spent == 1.5
-
-
-def test_a_single_fit_warns_of_nothing():
-    rows = np.random.default_rng(0).random((400, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        PrivateKMeans(2, epsilon=1, bounds=(0, 1)).fit(rows)
+    for bounds, lower, upper in (
+        ((0, 1), [0, 0], [1, 1]),
+        (([0, 0], [1, 1]), [0, 0], [1, 1]),
+        ([(0, 1)] * 2, [0, 0], [1, 1]),
+        (np.array([[0, 1]] * 3), [0, 0, 0], [1, 1, 1]),
+        ([(0, 0), (3, 5)], [0, 0], [3, 5]),
+        ([(0, 10), (20, 30)], [0, 10], [20, 30]),
+        ({"lower": (0, 10), "upper": (20, 30)}, [0, 10], [20, 30]),
+        ([(0, 1), (1, 2)], [0, 1], [1, 2]),
+    ):
+        assert [corner.tolist() for corner in _corners(bounds, len(lower))] == [lower, upper]
 
 
 def test_too_few_records_are_reported_from_the_noisy_count():

@@ -77,9 +77,7 @@ def files(here):
     Path("w.csv").write_text("vertex,weight\nx,3\ny,2\nw,1\n")
     Path("two.csv").write_text("vertex\na\nb\n")
     Path("room.csv").write_text("vertex,capacity\na,4\nb,4\nc,3\n")
-    Path("below.csv").write_text("vertex,capacity\na,4\nb,-4\nc,3\n")
     Path("hole.csv").write_text("site,x,y\na,5,\nb,2,7\n")
-    Path("minus.csv").write_text("site,x,y\na,5,-1\nb,2,7\n")
     Path("people.csv").write_text("vertex\n" + "x\n" * 500 + "y\n" * 400)
     return here
 
@@ -117,13 +115,9 @@ def test_private_demand(files, capsys):
     ("long.csv -k 1 --symmetrize", "--symmetrize is about graphs"),
     ("long.csv -k 1 --map m.html", "--map needs a graph"),
     ("hole.csv -k 1", "say what a pair costs that cannot be reached (--unreachable)"),
-    ("minus.csv -k 1", "costs must not be negative; 1 are"),
     ("two.csv -k 1", "name two of them (--source, --target)"),
     ("long.csv -k 1 --weight seconds", "no column 'seconds'"),
     ("long.csv -k 1 --limit 3min", "not known what distances"),
-    ("long.csv -k 2 --objective capacitated --capacity 1", "below the demand"),
-    ("long.csv -k 2 --objective capacitated --capacity below.csv", "not negative"),
-    ("long.csv --objective facility-location --opening-costs -3", "not negative"),
     ("long.csv --objective set-cover --limit 0.5", "no choice of sites covers all demand"),
 )
 def test_bad_calls_get_one_line(options, rule, files, capsys):

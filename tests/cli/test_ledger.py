@@ -57,10 +57,8 @@ def test_the_anchor_on_stderr_notices_a_rollback(world, capsys):
         fails(capsys, f"does not go on from the anchor {late}: it was rolled back", *command)
     shown = run(capsys, "ledger", "show", "study.ledger", "--anchor", early)[1]
     assert "chain verified: 2 lines, going on from the given anchor" in shown
-
-
-def test_an_anchor_of_a_ledger_that_is_gone(world, capsys):
-    fails(capsys, "cannot open the journal", *KEPT, "--anchor", "2-" + 32 * "0")
+    (world / "study.ledger").unlink()
+    fails(capsys, "cannot open the journal", *KEPT, "--anchor", early)
 
 
 @cases(
@@ -114,15 +112,9 @@ def test_years_and_persons_are_shown(world, capsys, monkeypatch):
     fails(capsys, "which cannot be changed", *KEPT[:-2], "--renews", "monthly")
 
 
-def test_create_goes_on_where_a_full_disk_left_an_empty_file(world, capsys):
-    made = ["ledger", "create", "study.ledger", "--epsilon", "1"]
-    (world / "study.ledger").touch()
-    assert run(capsys, *made)[0] == 0 and mdp.Ledger.open("study.ledger").left == 1
-    assert run(capsys, *made)[0] == 2
-
-
 def test_create_makes_a_ledger_that_calls_spend_from(world, capsys):
     made = ["ledger", "create", "study.ledger", "--epsilon", "3/8", "--dataset", "homes-2031"]
+    (world / "study.ledger").touch()  # where a full disk left an empty file it goes on
     status, out, err = run(capsys, *made, "--neighboring", "replace-one")
     ledger = mdp.Ledger.open("study.ledger")
     assert (status, out) == (0, "")

@@ -1,5 +1,7 @@
 """``metricdp stream``: what its actions say of themselves, read, and leave alone."""
 
+import pytest
+
 from tests.cli_world import fails, run, works
 
 
@@ -9,35 +11,32 @@ def test_an_action_is_called_by_its_name(here, capsys):
     assert ran.out.startswith("usage: metricdp stream step [-h]")
 
 
-def test_what_is_kept_between_days_is_not_written_over(here, capsys):
+@pytest.fixture
+def begun(here, capsys):
+    """Two streams on a ledger each; a day of one of them."""
     (here / "roads.csv").write_text("from,to,length\n1,2,5\n2,3,5\n3,4,5\n")
     (here / "day.csv").write_text("vertex\n1\n4\n")
-    paid = ("--epsilon", "1", "--ledger", "a.ledger", "--parts", "2", "-q")
-    for state in ("a.stream", "b.stream"):
-        more = ("--epsilon-budget", "2") if state == "a.stream" else ()
-        works(capsys, "stream", "init", state, "roads.csv", *paid, *more)
-    step = ("stream", "step", "a.stream", "roads.csv", "--demand", "day.csv", "--day", "1", "-q")
+    for name in ("a", "b"):
+        paid = ("--epsilon", "1", "--ledger", f"{name}.ledger", "--parts", "2", "-q")
+        works(capsys, "stream", "init", f"{name}.stream", "roads.csv", *paid)
+    return ("stream", "step", "a.stream", "roads.csv", "--demand", "day.csv", "-q", "--day")
+
+
+def test_what_is_kept_between_days_is_not_written_over(begun, capsys):
     for option in ("--save-release", "--output"):
         for name in ("a.ledger", "b.stream"):
-            fails(capsys, "would be lost", *step, option, name)
+            fails(capsys, "would be lost", *begun, "1", option, name)
     for _ in range(2):  # a release is replaced
-        assert run(capsys, *step, "--save-release", "day.release").status == 0
+        assert run(capsys, *begun, "1", "--save-release", "day.release").status == 0
 
 
-def test_a_step_finds_the_ledger_where_it_is_now(here, capsys):
-    (here / "roads.csv").write_text("from,to,length\n1,2,5\n2,3,5\n3,4,5\n")
-    (here / "day.csv").write_text("vertex\n1\n4\n")
-    begun = ("--epsilon", "1", "--ledger", "a.ledger", "--parts", "2", "-q")
-    assert run(capsys, "stream", "init", "a.stream", "roads.csv", *begun).status == 0
-    found = run(capsys, "stream", "init", "b.stream", "roads.csv", *begun[:3], "b.ledger").status
-    assert found == 0
+def test_a_step_finds_the_ledger_where_it_is_now(here, begun, capsys):
     (here / "a.ledger").rename("moved.ledger")
-    step = ("stream", "step", "a.stream", "roads.csv", "--demand", "day.csv", "-q", "--day")
-    fails(capsys, "--ledger", *step, "1")
+    fails(capsys, "--ledger", *begun, "1")
     # has paid for another stream
-    assert run(capsys, *step, "1", "--ledger", "b.ledger").status == 3
-    works(capsys, *step, "1", "--ledger", "moved.ledger")
-    assert run(capsys, *step, "2").json["days"] == 2  # which the file has taken over
+    assert run(capsys, *begun, "1", "--ledger", "b.ledger").status == 3
+    works(capsys, *begun, "1", "--ledger", "moved.ledger")
+    assert run(capsys, *begun, "2").json["days"] == 2  # which the file has taken over
 
 
 def test_a_table_of_costs_and_one_way_roads(here, capsys):
