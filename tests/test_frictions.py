@@ -35,9 +35,7 @@ FRICTIONS = {
         "an_unknown_ending_is_refused_before_the_charge"
     ),
     "Coordinates were missing": "sites_are_where_they_are_in_every_format",
-    "Files did not tell the unit of lengths": (
-        "tables_of_centers_and_solutions_name_it the_geopackage_names_it"
-    ),
+    "Files did not tell the unit of lengths": ("solutions_their_tables_and_geopackages_name_it"),
     # Nothing paid is lost
     "A release that was paid for was lost with Ctrl-C": (
         "interrupted_at_any_moment_it_is_saved_or_not_paid "

@@ -41,8 +41,9 @@ def test_the_distribution_of_less_variance_is_drawn(l1, square, epsilon):
     assert isinstance(best_noise(l1, square, less, accountant), DiscreteGaussian)
 
 
-@cases("made", DiscreteLaplace(3, Fraction(1, 2)), DiscreteGaussian(9, ZCDP))
-def test_opendp_is_asked_to_confirm_and_its_refusal_counts(made):
+@cases("make", lambda: DiscreteLaplace(3, Fraction(1, 2)), lambda: DiscreteGaussian(9, ZCDP))
+def test_opendp_is_asked_to_confirm_and_its_refusal_counts(make):
+    made = make()
     claim = made.cost.epsilon if isinstance(made, DiscreteLaplace) else made.cost.rho
     made._confirm(3, claim)
     refuses("does not confirm", lambda: made._confirm(3, claim * Fraction(999_999, 1_000_000)))
