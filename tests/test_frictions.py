@@ -52,7 +52,8 @@ FRICTIONS = {
     ),
     # Pages
     "The map's buttons were dead": (
-        "every_button_answers_to_the_mouse every_button_answers_to_fingers keys_move_the_map"
+        "every_button_answers_to_the_mouse keys_move_the_map "
+        "fingers_reach_every_button_and_a_tap_tells_what_hovering_tells"
     ),
     "A print showed centers in the sea, over several sheets": (
         "print_is_one_sheet_and_shows_what_the_screen_does"
@@ -64,7 +65,7 @@ FRICTIONS = {
         "buttons_of_centers_are_distinguished_by_those_who_hear_them"
     ),
     "The mean distance had neither interval nor unit": (
-        "the_mean_distance_is_reported_once_with_its_interval_and_its_unit"
+        "an_evaluation_gives_intervals_of_loads_and_of_the_mean_distance"
     ),
     "Numbers lay on each other": "markers_that_would_lie_on_each_other_are_smaller",
     "No dark mode": "colors_of_the_screen_are_followed",
