@@ -62,10 +62,10 @@ _LARGEST_REGION = 0.5
 """Largest share of the demand points in a region: larger ones gain nothing by a search of their
 own.
 """
-_BUDGET = 800_000_000
-_STALLED_ROUNDS = 3
-"""Entries that all chains of a thorough search read, 20 to 30 s; rounds without improvement that
-end it before.
+_BUDGET = 700_000_000
+_STALLED_ROUNDS = 2
+"""Entries that all chains of a thorough search read, 15 to 30 s; rounds without improvement that
+end it before: a third gained nothing on TSPLIB (``benchmarks/tsplib.md``).
 """
 
 
