@@ -33,9 +33,14 @@ class SearchLine:
 @cache
 def _compiling() -> Any:
     """A listener that sums the seconds in which this process compiles kernels."""
-    from numba.core.event import TimingListener, register
+    from numba.core.event import Event, TimingListener, register
 
-    register("numba:compile", listener := TimingListener())
+    class Compiling(TimingListener):
+        def on_end(self, event: Event) -> None:
+            if self._depth:  # else another thread was compiling before anything was heard
+                super().on_end(event)
+
+    register("numba:compile", listener := Compiling())
     return listener
 
 
