@@ -200,8 +200,10 @@ class _Search:
         ends = self._run_all(chains, rng)
         self.work_left -= scale * sum(works)
         for (region, _), rows in zip(tasks, ends):
-            for twin in region.alike(self.regions):
-                twin.keep(rows)
+            cost = region.keep(rows)
+            for twin in self.regions:  # maybe of the same pattern, as on circuits
+                if twin.shape == region.shape and cost < twin.cost[len(rows)]:
+                    twin.keep(rows)
         shares = allocate([region.cost for region in self.regions], k)[1]
         chosen = [one.sites[one.best_rows[share]] for one, share in zip(self.regions, shares)]
         return min(best, self.found(np.concatenate(chosen)), key=lambda one: one[0])
@@ -311,22 +313,19 @@ class _Region:
 
     def __init__(self, near: Near, sites: Ints, fixed: int) -> None:
         self.near, self.sites, self.fixed = near, sites, fixed
+        self.shape = fixed, len(sites), len(near.weights)
         self.best_rows: dict[int, Ints] = {}
         self.cost = np.full(len(sites) + 1, np.inf)
 
-    def keep(self, rows: Ints) -> None:
-        """Keep these rows, the fixed ones first, if they are the best of their number."""
+    def keep(self, rows: Ints) -> float:
+        """Keep these rows, the fixed ones first, if they are the best of their number; their cost
+        in any case.
+        """
         cost = float(kernels.state_at(self.near, rows, 0)[1])
         if cost < self.cost[len(rows)]:
             self.cost[len(rows)] = cost
             self.best_rows[len(rows)] = rows
-
-    def alike(self, regions: list[_Region]) -> list[_Region]:
-        """The regions of as many candidates and points: maybe the same pattern, as on circuits."""
-        shape = self.fixed, len(self.sites), len(self.near.weights)
-        return [
-            one for one in regions if (one.fixed, len(one.sites), len(one.near.weights)) == shape
-        ]
+        return cost
 
     def start(self, count: int, rng: np.random.Generator) -> Ints:
         """The best rows of this number, or those of the nearest number, changed at random."""
