@@ -42,10 +42,14 @@ from metricdp.report.explore.scene import Level, level_names, stage_kind
 from metricdp.running.attesting import attested, provenance
 from metricdp.running.charging import Accountant, checked_universe
 from metricdp.running.front import k_means, k_median
-from metricdp.running.planning import EPSILONS, Objective, Plan, checked_epsilons, plan
+from metricdp.running.planning import EPSILONS, MOST, Objective, Plan, checked_epsilons, plan
 
 SIMULATING = 30.0
 """Time limit in seconds of the predictions of a page: more runs give tighter predictions."""
+SIMULATED = 1_000_000
+"""Most records of a prediction, if their number is the noisy one: with a tiny epsilon that may be
+thousands of millions. With more records centers are better than predicted.
+"""
 _FRAME = (
     '<iframe sandbox="allow-scripts allow-downloads" '
     'style="width:100%;height:720px;border:1px solid #dfdcd4" srcdoc="{}"></iframe>'
@@ -245,13 +249,14 @@ def explore(
     asked_for: dict[str, Any] = {"delta": delta, "method": recipe, "seed": seed}
     simulated: dict[str, Any] = {**asked_for, "k": k, "epsilons": tuple(order)}
     simulated |= {"objective": objective, "neighboring": accountant.neighboring, "repeats": repeats}
-    simulated |= {"max_contributions": demand.max_contributions, "time_limit": SIMULATING}
+    each = demand.max_contributions // demand.weight_units
+    simulated |= {"max_contributions": each, "time_limit": SIMULATING}
     asked: dict[str, Any] = {"k": int(k), "objective": objective, "seed": seed}
     asked["epsilons"] = ", ".join(f"{float(epsilon):g}" for epsilon in order)
     with held(deliver=False) as stop:  # all levels are charged at once, so Ctrl-C must not lose one
         budget = accountant.charge(recipe.priced, confirm, [(e, delta) for e in order], "explore")
         results = [solve(universe, demand, k, epsilon=e, ledger=budget, **asked_for) for e in order]
-        guess = records or _rounded(results[-1].release.weights.sum())
+        guess = records or min(_rounded(results[-1].release.weights.sum()), SIMULATED)
         simulate = partial(plan, universe, records=guess, **simulated)
         prediction = stop.optional(simulate) if repeats else None
         together = Receipt.combined([r.receipt for r in results if r.receipt is not None])
@@ -307,5 +312,5 @@ def _check(universe: Any, recipe: Method, records: Any, repeats: Any) -> None:
             f"the method {recipe.name} releases no weights, so there is no coreset to show"
         )
     if records is not None:
-        count(records, "records")
-    count(repeats, "repeats", 0)
+        count(records, "records", 1, MOST)
+    count(repeats, "repeats", 0, MOST)

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from metricdp.audit.patch import patched
 from metricdp.report import drawing
+from metricdp.report.explore import front
 from metricdp.report.explore.scene import _matched, level_names
 from metricdp.report.words import sureness
 from tests import cases, each, raising, refuses
@@ -67,6 +69,21 @@ def test_a_delta_is_charged_for_every_level_and_said(metric):
     assert "<b>3</b>, and δ = 2e-06" in page and data_of(page)["delta"] == "2e-06"
 
 
+def test_predictions_are_of_as_much_noise_as_the_levels_have(metric):
+    """A user with shares is one unit of weight: 0 in place of 100 % and more. A tiny epsilon counts
+    thousands of millions of records.
+    """
+    users = [str(i // 2) for i in range(8000)]
+    demand = mdp.PrivateDemand(metric, records(metric, 4000), user=users, weighting="share")
+    levels = mdp.explore(metric, demand, [1, 99], 2, repeats=1)
+    assert levels.plan.max_contributions == 1 and levels.plan.forecast(1).high < 0.01
+    numbers = []
+    with patched(front, "plan", lambda universe, records, **asked: numbers.append(records)):
+        for _ in range(9):
+            explored(metric, epsilons=["1e-8", "2e-8"], repeats=1)
+    assert max(numbers) == front.SIMULATED  # false alarm only if all nine noises are below -10^6
+
+
 def test_ctrl_c_while_predicting_does_not_lose_what_was_paid(metric, monkeypatch):
     monkeypatch.setattr("metricdp.report.explore.front.plan", raising(KeyboardInterrupt))
     levels = explored(metric, repeats=1)
@@ -77,8 +94,9 @@ def test_ctrl_c_while_predicting_does_not_lose_what_was_paid(metric, monkeypatch
 @cases(
     "wrong",
     *each(k=[0, SIDE**2 + 1], epsilons=[[], [1, 1], [1, 1e-12]], names=[["one"], ["a", " "]]),
-    *each(repeats=[-1], records=[0], seed=[-1], delta=[-1], method=["local-search", "quadtree"]),
-    *each(objective=["k-center"], administrator=[["nowhere"], 5]),
+    *each(repeats=[-1, 2**31], records=[0, 2**31], seed=[-1], delta=[-1]),
+    *each(method=["local-search", "quadtree"], objective=["k-center"]),
+    *each(administrator=[["nowhere"], 5]),
 )
 def test_what_is_refused_costs_nothing(metric, wrong):
     ledger = mdp.Ledger(5)
