@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, cast
 
 from metricdp.accounting import Cost
-from metricdp.arguments import positive
+from metricdp.arguments import positive, shown
+from metricdp.errors import InputError
 from metricdp.methods.asking import COUNT_SHARE, Ask, Steps, Terms, counts_of
 from metricdp.methods.demand_release import Release
 from metricdp.methods.question import BoxQuestion, Result
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 
+MOST_RECORDS = 2.0**61
+"""Counts saturate there."""
 Composition = Literal["epsilon", "rho", "both"]
 """The unit in which a call's mechanisms are added up: epsilon, rho (zCDP), or epsilon and delta."""
 
@@ -82,7 +85,9 @@ class Method(ABC):
 
     def __post_init__(self) -> None:
         if self.records_hint is not None:
-            positive(self.records_hint, "records_hint")
+            hint = positive(self.records_hint, "records_hint")
+            if hint > MOST_RECORDS:
+                raise InputError(f"records_hint must be at most 2^61, got {shown(hint)}")
 
     def with_hint(self, records_hint: float | None) -> Self:
         """The same method with a guess of the number of records, if one is given."""

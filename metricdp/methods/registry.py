@@ -99,7 +99,10 @@ def _in_box(recipe: Method, space: EuclideanSpace) -> Method:
     if isinstance(recipe, Partition):
         return default_of(space, recipe.records_hint)
     if isinstance(recipe, Coreset):
-        return replace(recipe, source=recipe.source or default_of(space, recipe.records_hint))
+        source = answering(recipe.source or "partition", space, recipe.records_hint)
+        if not isinstance(source, Halved | RoundsMethod):
+            raise InputError(f"source of a coreset must be the default method, got {source.name}")
+        return replace(recipe, source=source)
     return recipe.within(space)
 
 

@@ -178,6 +178,7 @@ def private_lloyd(
     if integer(power) not in (1, 2):
         raise InputError(f"power must be 1 or 2, got {shown(power)}")
     start = np.atleast_2d(floats(centers, "centers must be numbers"))
+    count(len(start), "the number of centers", 1)
     amounts, start = (epsilon, delta, ledger), distinct_in(_boxed(space), space.clip(start))
     even = Fraction(1)
     return _iterated("private-lloyd", space, demand, amounts, start, steps, even, power, radius)

@@ -6,12 +6,16 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import BudgetError, InputError, UnknownIdError
+from metricdp.methods.box.halved import Halved
+from metricdp.methods.expected import Expected, ExpectedPoints
 from tests import cases, named, path_metric, refuses, wrong
 from tests.privacy_worlds import all_text
 
 TOWN = path_metric(6)
 BOX = mdp.EuclideanSpace([0, 0], [1, 1])
 CANARY = 486114
+METHODS = mdp.methods
+ELSEWHERE = Expected.of(path_metric(9), np.ones(9))
 
 
 def demand():
@@ -41,6 +45,7 @@ BOTH = [
         "records_hint must be positive",
         records_hint=[0, -5, float("nan"), float("inf"), "many", [5]],
     ),
+    ({"records_hint": 1e300}, "at most 2.61"),
     *wrong("seed must be an integer", seed=[-1, 0.5, None, "x"]),
 ]
 CLUSTERING = [
@@ -61,6 +66,11 @@ CLUSTERING = [
     ({"candidates": [], "k": 1}, "the number of candidates"),
     ({"candidates": [0, "nowhere"]}, "nowhere"),
     ({"candidates": 5}, "as an iterable of ids, got int"),
+    ({"method": METHODS.Partition(expected=ELSEWHERE)}, "universe's 6 points, got 9"),
+    (
+        {"method": METHODS.LocalSearch(start=METHODS.Partition(expected=ELSEWHERE))},
+        "universe's 6 points, got 9",
+    ),
 ]
 
 
@@ -91,6 +101,14 @@ IN_A_BOX = [
     ({"k": 5000}, "1 to 4,096"),
     ({"candidates": [0]}, "finite universe"),
     ({"demand": mdp.PrivateDemand(mdp.EuclideanSpace(0, 1), [[0.5]])}, "another universe"),
+    *[
+        ({"method": METHODS.Coreset(source=source)}, "source of a coreset must be the default")
+        for source in (METHODS.Quadtree(), METHODS.Lloyd(), METHODS.Uniform(), "lsh")
+    ],
+    (
+        {"method": Halved(expected=ExpectedPoints.of(mdp.EuclideanSpace(0, 1), ([[0.5]], [1])))},
+        r"shape \(n, 2\)",
+    ),
 ]
 
 

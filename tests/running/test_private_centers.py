@@ -205,6 +205,7 @@ def grant_free_distances(points, center):
     (lambda s, d, **p: mdp.private_mean(s, d, radius=-1, **p), "radius must be"),
     (lambda s, d, **p: mdp.private_lloyd(s, d, [[1, "x"]], **p), "centers must be"),
     (lambda s, d, **p: mdp.private_lloyd(s, d, [[1, 1]], power=3, **p), "power must be"),
+    (lambda s, d, **p: mdp.private_lloyd(s, d, np.empty((0, 2)), **p), "the number of centers"),
     (lambda s, d, **p: mdp.private_mean("box", d, **p), "EuclideanSpace"),
     (lambda s, d, **p: mdp.private_mean(box(2), d, **p), "another universe"),
 )

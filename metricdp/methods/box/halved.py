@@ -34,6 +34,7 @@ from metricdp.methods.finite.partition import EVEN, Refinement, refined
 from metricdp.methods.finite.rounds import ENOUGH, Round
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion
+from metricdp.metrics.snapping import finite_points
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.halving import Halving
@@ -91,6 +92,8 @@ class Halved(Method):
 
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
         """The number of records, which gets the smallest share."""
+        if self.expected is not None:
+            finite_points(self.expected.points, question.space.dimension)
         return [Ask(counts_of(question.space), COUNT_SHARE)]
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:

@@ -100,10 +100,11 @@ class LocalSearch(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         count(self.steps, "steps", 0)
-        if not isinstance(self.start, Method) and self.start not in ("hst", *PUBLIC_STARTS):
+        named = isinstance(self.start, str) and self.start in ("hst", *PUBLIC_STARTS)
+        if not named and not (isinstance(self.start, Method) and self.start.in_finite):
             raise InputError(
-                f"start must be hst, {', '.join(PUBLIC_STARTS)} or a method, got "
-                f"{shown(self.start)}"
+                f"start must be hst, {', '.join(PUBLIC_STARTS)} or a method of finite universes, "
+                f"got {shown(self.start)}"
             )
         if not 0 < exact(self.share, "share") < 1:
             raise InputError(f"share must lie between 0 and 1, got {shown(self.share)}")

@@ -111,6 +111,11 @@ class Partition(Method):
 
     def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
         """A count for the smallest share, that of the number of records."""
+        if self.expected is not None and len(self.expected.weights) != len(question.metric):
+            raise InputError(
+                f"expected= of a method must be weights of this universe's "
+                f"{len(question.metric):,} points, got {len(self.expected.weights):,}"
+            )
         if self.expected is not None and terms.caps is not None and terms.caps.tree is not None:
             raise InputError("expected= does not go with Caps, whose areas are of their own")
         return super().least(terms, question)

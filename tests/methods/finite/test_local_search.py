@@ -114,8 +114,8 @@ def test_a_start_may_be_any_method():
 
 @cases(
     "options",
-    *each(steps=[-1, 1.5, True], start=["best", 3], share=[0, 1, "x"], cap=[0, np.inf]),
-    *each(final=["no"], tree=[5]),
+    *each(steps=[-1, 1.5, True], start=["best", 3, mdp.methods.Quadtree()], share=[0, 1, "x"]),
+    *each(cap=[0, np.inf], final=["no"], tree=[5]),
 )
 def test_bad_options_are_refused(options):
     refuses("", LocalSearch, **options)
