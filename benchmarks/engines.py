@@ -170,7 +170,7 @@ def started(engine: str) -> None:
         from distributed import Client, LocalCluster
 
         client = Client(LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None))
-        client.run(lambda: __import__("metricdp.records.engines"))
+        client.run(lambda: __import__("metricdp.records.engines.opening"))
     if engine == "spark":
         from pyspark.sql import SparkSession
 

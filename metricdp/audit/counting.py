@@ -61,8 +61,7 @@ from metricdp.privacy import (
     subsampled,
 )
 from metricdp.privacy.queries import TotalsQuery
-from metricdp.records.engines import Tally
-from metricdp.records.engines.sources import Listed
+from metricdp.records.engines.sources import Listed, Tally
 
 GAUSS = (Fraction(4), Fraction(1, 1000))
 RHO_BUDGET = partial(Cost.zcdp, *GAUSS)

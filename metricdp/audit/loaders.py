@@ -19,7 +19,7 @@ from metricdp.audit.worlds import Coded
 from metricdp.errors import InputError
 from metricdp.metrics import EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand, _vault, measure
-from metricdp.records.engines import total
+from metricdp.records.engines.sources import total
 
 _BIG = 1234567890123456789
 LOADERS = ("CSV", "TSV", "pandas", "pandas, objects", "Polars", "Arrow", "Parquet")

@@ -51,7 +51,7 @@ from metricdp.privacy import (
     gate,
     select,
 )
-from metricdp.records.engines import Tally
+from metricdp.records.engines.sources import Tally
 from metricdp.releases import Neighboring
 
 COVER_CHECK = "exact distribution of many rounds"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.records.engines import Source
+from metricdp.records.engines.sources import Source
 from metricdp.records.trouble import Ended, attempt, to_error
 
 T = TypeVar("T")

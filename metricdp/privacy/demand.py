@@ -14,9 +14,10 @@ from metricdp.arguments import CRS, shown
 from metricdp.errors import InputError
 from metricdp.privacy import _vault
 from metricdp.protocols import Finite, Placing, Space, finite, space_of
-from metricdp.records.engines import Source, asked, opened
 from metricdp.records.engines.bounding import WHOLE, Bounding, LogSizes, SharesOfOne, UserRule
-from metricdp.records.engines.frames import Wanted, are_ids, present, weighted
+from metricdp.records.engines.frames import Wanted, are_ids, asked, present, weighted
+from metricdp.records.engines.opening import opened
+from metricdp.records.engines.sources import Source
 from metricdp.records.ingestion.columns import names_of
 from metricdp.records.ingestion.columns import points as points_of
 from metricdp.records.ingestion.encoders import RowEncoder

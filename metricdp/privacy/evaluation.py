@@ -14,8 +14,7 @@ from metricdp.errors import InputError
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.protocols import finite
-from metricdp.records.engines import total
-from metricdp.records.engines.sources import Answer
+from metricdp.records.engines.sources import Answer, total
 
 
 class PrivateDataWarning(UserWarning):

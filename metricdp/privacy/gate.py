@@ -39,7 +39,8 @@ from metricdp.privacy.selection import Selector, choose
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.progress import silent
 from metricdp.protocols import Box, CellTree, Finite, Map, Partition, box, finite, is_trusted
-from metricdp.records import engines, paths
+from metricdp.records import paths
+from metricdp.records.engines import sources
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 from metricdp.unique import IsolatedEncoder
 
@@ -314,7 +315,7 @@ def moved(demand: PrivateDemand, partition: Partition, universe: Finite) -> Priv
     if not isinstance(demand, PrivateDemand) or len(points) != query.n_parts:
         raise InputError(rule)
     query.check(demand.universe)
-    place = lambda: engines.placed(_vault._open(demand), query.parts, query.n_parts)  # noqa: E731
+    place = lambda: sources.placed(_vault._open(demand), query.parts, query.n_parts)  # noqa: E731
     rule = f"the demand cannot be moved {_WITHHELD}"
     return demand._restricted(_vault._quietly(rule, place), universe)
 
@@ -344,7 +345,7 @@ def mapped(demand: PrivateDemand, rule: Map, space: Box) -> PrivateDemand:
         raise InputError(needs)
     images = _Images(IsolatedEncoder(rule, demand.universe), space)
     failed = "the demand cannot be mapped (details withheld); try the map's encode on public points"
-    found = _vault._quietly(failed, lambda: engines.mapped(_vault._open(demand), images))
+    found = _vault._quietly(failed, lambda: sources.mapped(_vault._open(demand), images))
     return demand._restricted(found, space)
 
 
@@ -394,7 +395,7 @@ def subsampled(demand: PrivateDemand, share: float) -> PrivateDemand:
     if not isinstance(demand, PrivateDemand) or positive(share, "share") > 1:
         raise InputError("a PrivateDemand is subsampled to a share of it, above 0, up to 1")
     rule = "the demand cannot be subsampled (details withheld)"
-    kept = _vault._quietly(rule, lambda: engines.subsampled(_vault._open(demand), share))
+    kept = _vault._quietly(rule, lambda: sources.subsampled(_vault._open(demand), share))
     return demand._restricted(kept, demand.universe)
 
 
@@ -453,7 +454,7 @@ def _selected(
     with silent():
         records = _vault._open(demand)
         blocks = query.resumed(records, _vault._memory(demand, budget))
-        low, high = query.bounds(engines.size(records))
+        low, high = query.bounds(sources.size(records))
         return choose(_within(blocks, low, high), eta, name)
 
 
@@ -490,5 +491,5 @@ class _Images:
 def _parts(demand: PrivateDemand, query: HistogramQuery) -> list[PrivateDemand]:
     return [
         demand._restricted(part)
-        for part in engines.divided(_vault._open(demand), query.parts, query.n_parts)
+        for part in sources.divided(_vault._open(demand), query.parts, query.n_parts)
     ]

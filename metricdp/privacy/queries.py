@@ -22,7 +22,7 @@ from metricdp.arguments import Floats, Ints, chunks, floats, integer, listed, se
 from metricdp.errors import InputError
 from metricdp.kernels.points import relative_sums
 from metricdp.protocols import Measured, Partition, Space, box, sound_parts, space_of
-from metricdp.records.engines import Source, sums
+from metricdp.records.engines.sources import Source, sums
 from metricdp.records.exact import ROWS, Sums
 from metricdp.records.paths import Paths
 from metricdp.releases import Neighboring

@@ -12,7 +12,8 @@ from metricdp.audit import runner
 from metricdp.local import shuffle
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
 from metricdp.privacy import PrivateDemand, gate
-from metricdp.records.engines import Tally, bounding, sources
+from metricdp.records.engines import bounding, sources
+from metricdp.records.engines.sources import Tally
 from metricdp.report.explore import front
 
 READ = "replay, k_median, hst, from {}, user, m = 2, add-remove"

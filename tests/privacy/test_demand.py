@@ -22,7 +22,7 @@ from metricdp.accounting import Protection
 from metricdp.errors import InputError, ReadingError
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import PrivateDemand, _vault, moved
-from metricdp.records.engines import Source, Tally
+from metricdp.records.engines.sources import Source, Tally
 from tests import cases, named, raising, refuses, wrong
 from tests.privacy_worlds import BOX, THREE, TWO, all_text, finest, line
 

@@ -32,7 +32,7 @@ from metricdp.privacy import (
     measure,
     select,
 )
-from metricdp.records.engines import Tally
+from metricdp.records.engines.sources import Tally
 from metricdp.records.exact import digits, exact_sum
 from metricdp.records.scores import CappedSwapCosts, Scale, Served, add_sums
 from tests import cases, grid_metric, path_metric, refuses, tries

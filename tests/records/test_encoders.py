@@ -6,7 +6,8 @@ import numpy as np
 
 import metricdp as mdp
 from metricdp.errors import InputError, ReadingError, ResourceError
-from metricdp.records.ingestion import encoders, ids_encoder
+from metricdp.records.ingestion import encoders
+from metricdp.records.ingestion.encoders import ids_encoder
 from metricdp.records.trouble import Trouble
 from tests import cases, refuses
 

@@ -23,7 +23,8 @@ import metricdp as mdp
 from metricdp.errors import InputError, ReadingError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, _vault, gate, measure
-from metricdp.records.engines import Source, embedded
+from metricdp.records.engines import embedded
+from metricdp.records.engines.sources import Source
 from metricdp.records.ingestion import cells
 from metricdp.records.ingestion.columns import names_of, simplified
 from metricdp.running.contributions import NUMBERS, contributors

@@ -10,8 +10,7 @@ from metricdp.errors import ReadingError
 from metricdp.methods import Quadtree
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, measure, preaggregated
-from metricdp.records.engines import Source
-from metricdp.records.engines.sources import Gathered, Listed
+from metricdp.records.engines.sources import Gathered, Listed, Source
 from metricdp.records.exact import combined
 from metricdp.records.paths import Paths
 from tests import refuses

@@ -12,21 +12,3 @@ hold the blocks, and the vectors are added up.
 
 An engine is a subclass of `Frame`, and one line in `opening`.
 """
-
-from metricdp.records.engines.frames import Frame, LocalFrame, asked
-from metricdp.records.engines.opening import READERS, opened
-from metricdp.records.engines.sources import (
-    Source,
-    Tally,
-    divided,
-    mapped,
-    placed,
-    size,
-    subsampled,
-    sums,
-    total,
-)
-from metricdp.records.ingestion.encoders import RowEncoder
-
-__all__ = ["READERS", "Frame", "LocalFrame", "RowEncoder", "Source", "Tally"]
-__all__ += ["asked", "divided", "mapped", "opened", "placed", "size", "subsampled", "sums", "total"]

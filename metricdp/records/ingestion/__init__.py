@@ -8,9 +8,3 @@ one more record changes no other record, as every sensitivity assumes.
 `geometry`, `shapefile` and `lines` read geometries, Shapefiles and text; `encoders` make records
 and users.
 """
-
-from metricdp.records.ingestion.cells import number_of, text_of
-from metricdp.records.ingestion.encoders import RowEncoder, ids_encoder
-from metricdp.records.ingestion.matching import Matcher, matcher
-
-__all__ = ["Matcher", "RowEncoder", "ids_encoder", "matcher", "number_of", "text_of"]

@@ -18,7 +18,7 @@ import metricdp as mdp
 from metricdp.accounting.binding import Protection
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery
-from metricdp.records.engines import RowEncoder, opening
+from metricdp.records.engines import opening
 from metricdp.records.engines.bounding import (
     WHOLE,
     Bounding,
@@ -28,7 +28,7 @@ from metricdp.records.engines.bounding import (
     whole_users,
 )
 from metricdp.records.engines.sources import WeightAt, Weighted
-from metricdp.records.ingestion.encoders import AsRead, Reading
+from metricdp.records.ingestion.encoders import AsRead, Reading, RowEncoder
 from metricdp.testing.engines import exact
 from tests import path_metric, refuses, tries
 from tests.cli_world import build_road, fails, works

@@ -29,7 +29,9 @@ from metricdp.privacy import (
 )
 from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
-from metricdp.records.engines import RowEncoder, Tally, embedded, sources
+from metricdp.records.engines import embedded, sources
+from metricdp.records.engines.sources import Tally
+from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.testing.engines import exact
 from tests import cases, refuses
 from tests.privacy_worlds import THREE

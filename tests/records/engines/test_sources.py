@@ -13,11 +13,11 @@ from metricdp.partitions.service import ClippedDistances, DistanceDifferences, S
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, _vault
 from metricdp.privacy.queries import TotalsQuery, answered
 from metricdp.records import exact
-from metricdp.records.engines import Source, Tally, sources, sums
+from metricdp.records.engines import sources
 from metricdp.records.engines.bounding import WHOLE, SharesOfOne
 from metricdp.records.engines.dask_frames import all_added, packed, unpacked
 from metricdp.records.engines.frames import GroupWork, Seal, Work, checked, digest
-from metricdp.records.engines.sources import ByDigits, Grouped, Weighted
+from metricdp.records.engines.sources import ByDigits, Grouped, Source, Tally, Weighted, sums
 from metricdp.records.exact import Sums, exactly
 from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.paths import Paths, Segment
