@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from metricdp.arguments import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.solvers.dual_ascent import Ascent
-from metricdp.solvers.near_lists import BlockCosts, MetricCosts, places
+from metricdp.solvers.near_lists import Asked, BlockCosts, MetricCosts, places
 from metricdp.solvers.stopping import NEVER, Deadline
 
 MOST_ENTRIES = 20_000_000
@@ -75,23 +75,12 @@ def certificate(
     weights: Floats,
     centers: Ints,
     *,
-    power: int = 1,
-    candidates: Ints | None = None,
-    opened: Ints | None = None,
     time_limit: float | None = None,
+    **asked: Unpack[Asked],
 ) -> Certificate:
     """Lower bound of the cost of any as many candidates; see `certify`."""
     with Deadline(time_limit, catches=True) as deadline:
-        return judged(
-            metric,
-            weights,
-            centers,
-            _keep_centers,
-            power=power,
-            candidates=candidates,
-            opened=opened,
-            deadline=deadline,
-        )[1]
+        return judged(metric, weights, centers, _keep_centers, deadline=deadline, **asked)[1]
 
 
 Prover = Callable[[Ascent, Ints, Callable[[Ints], float]], tuple[Ints, Certificate]]

@@ -9,7 +9,7 @@ branch and bound.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from metricdp.solvers import parts, programs
 from metricdp.solvers.bounds import Certificate, judged
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.effort import QUICK, Effort, solve_with
+from metricdp.solvers.near_lists import Asked
 from metricdp.solvers.programs import TRUST, CheapestRows, Found, answered
 from metricdp.solvers.stopping import Deadline
 
@@ -41,12 +42,10 @@ def solve_exactly(
     weights: Floats,
     k: int,
     *,
-    power: int = 1,
-    candidates: Ints | None = None,
-    opened: Ints | None = None,
     seed: int = 0,
     effort: Effort = "thorough",
     time_limit: float | None = None,
+    **asked: Unpack[Asked],
 ) -> tuple[Ints, Certificate]:
     """The best k centers with a proof, or by a time limit the best found and an interval.
 
@@ -54,14 +53,13 @@ def solve_exactly(
     program by 1e-7 of its size: HiGHS has floating-point tolerances. Costs that are no integers
     count as equal up to 1e-9 of their size.
     """
-    problem: dict[str, Any] = {"power": power, "candidates": candidates, "opened": opened}
     with Deadline(TIME_LIMIT if time_limit is None else time_limit) as deadline:
         for spent in dict.fromkeys((QUICK, effort)):
             limit = _SEARCH_SHARE * max(deadline.left, 0.0)
-            found = solve_with(spent, metric, weights, k, seed=seed, time_limit=limit, **problem)
+            found = solve_with(spent, metric, weights, k, seed=seed, time_limit=limit, **asked)
             prover = prove if spent == effort else _prove_quickly
             centers, proof = judged(
-                metric, weights, found.centers, prover, deadline=deadline, **problem
+                metric, weights, found.centers, prover, deadline=deadline, **asked
             )
             if proof.gap == 0 or deadline.over:
                 break

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from metricdp.arguments import Floats, Ints, Singles, opened_first
-from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.identity_cache import IdentityCache
 from metricdp.metrics.landmarks import LANDMARKS, landmarks
@@ -137,11 +136,11 @@ def solve(
     many centers in few dimensions by iterated local search on lists from a k-d tree
     (`metricdp.solvers.neighborhoods`). The centers of several searches are the candidates of a last
     one, on exact rows. Memory O(n + m), at most 160 MB of rows. `chains`: whether the kicks follow.
-    `terms`: of the impedance, if costs are not a power of the distances along edges. Figures in
+    `terms`: of the impedance, if costs are not a power of the distances along edges. Callers have
+    checked that k is possible, and that `first` is k candidates with those of `opened`. Figures in
     ``benchmarks/graph_solver.md`` and ``benchmarks/medoids.md``.
     """
     weights, demand, allowed, fixed = places(metric, weights, candidates, opened)
-    first = _checked_first(k, allowed, fixed, first)
     # With no choice left no search is needed.
     if k in (len(allowed), len(fixed)):
         everything = opened_first(fixed, allowed)[:k]
@@ -159,7 +158,7 @@ def solve(
         deadline=Deadline(time_limit),
         effort=share * (_EFFORT if rough else 1.0),
         chains=chains,
-        first=first,
+        first=None if first is None else opened_first(fixed, np.unique(first)),
         terms=terms,
     )
     with problem.deadline:
@@ -172,24 +171,6 @@ def solve(
         else:
             search = _solve_on_points(problem, starts)
         return Found(search.centers, search.cost)
-
-
-def _checked_first(k: int, allowed: Ints, fixed: Ints, first: Ints | None) -> Ints | None:
-    """The initial centers, the opened facilities first; refuses a k or centers that cannot be."""
-    if not 1 <= k <= len(allowed):
-        raise InputError(
-            f"k must be between 1 and the number of candidate centers, {len(allowed):,}; got {k}"
-        )
-    if len(fixed) > k:
-        raise InputError(
-            f"k must be at least the number of opened facilities, {len(fixed):,}; got {k}"
-        )
-    if first is None:
-        return None
-    given = np.unique(first)
-    if len(given) != k or not np.isin(given, allowed).all() or not np.isin(fixed, given).all():
-        raise InputError("first must be k distinct candidates, the opened facilities among them")
-    return opened_first(fixed, given)
 
 
 def _solve_on_block(problem: _Problem, demand: Ints, starts: int | None) -> Found:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from copy import copy
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,14 @@ def places(
     if candidates is not None:
         allowed = np.union1d(candidates, fixed).astype(np.int64)
     return Places(weights, demand, allowed, fixed)
+
+
+class Asked(TypedDict, total=False):
+    """What a search and its proof are asked alike."""
+
+    power: int
+    candidates: Ints | None
+    opened: Ints | None
 
 
 class NearLists(NamedTuple):

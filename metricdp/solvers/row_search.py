@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from metricdp.arguments import Floats, Ints, chunks
-from metricdp.errors import InputError
 from metricdp.kernels.block_swaps import Labels, block_losses, row_changes
 from metricdp.metrics.base import Metric
 from metricdp.progress import progress
@@ -53,8 +52,6 @@ def part_median(
     candidates = part if allowed is None else np.asarray(allowed, np.int64)
     demand = part[weights[part] != 0]
     weight = weights[demand]
-    if (weight < 0).any() or len(candidates) == 0:
-        raise InputError("a median of a part needs non-negative weights and at least one candidate")
     total = weight.sum() ** (1 / power)
     targets = np.r_[candidates, demand]
     lower = np.zeros(len(candidates))
