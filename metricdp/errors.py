@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+"""How .xlsx and .ods, and .xls begin."""
 _HEAD = 600
 _TAIL = 200
 """Longer messages are cut to so many characters of their start and of their end."""
@@ -155,6 +157,13 @@ def _show(value: Fraction) -> str:
         return f"{float(value):.6g}"
     except OverflowError:
         return "more than 1e308"
+
+
+def not_text(data: bytes = b"") -> str:
+    """What a file is that is not UTF-8 text, by its first bytes, and what to do."""
+    if data.startswith(WORKBOOKS):
+        return "is a workbook or an archive, not text: save the sheet as CSV (UTF-8)"
+    return "is not UTF-8 text: save it as UTF-8"
 
 
 class UnknownIdError(InputError, KeyError):

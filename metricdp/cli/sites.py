@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import read_json
 from metricdp.errors import InputError
+from metricdp.universe.text import naming
 
 if TYPE_CHECKING:
     from metricdp.metrics.base import Metric
@@ -35,7 +36,8 @@ def read_centers(path: str, metric: Metric, layer: str | None = None) -> list[An
         raise InputError(f"{path}: has no list 'centers'; {_WROTE}")
     if any(isinstance(c, bool) or not isinstance(c, str | int | float) for c in centers):
         raise InputError(f"{path}: centers must be vertex ids, numbers or text")
-    metric.site_positions(centers)
+    with naming(path):
+        metric.site_positions(centers)
     return centers
 
 
@@ -73,7 +75,8 @@ def read_vertices(path: str, metric: Metric, layer: str | None = None) -> list[A
         ids = _ids(table, name, metric.sites)
     if not ids:
         raise InputError(f"{path}: has no rows")
-    metric.site_positions(ids)
+    with naming(path):
+        metric.site_positions(ids)
     return ids
 
 
@@ -145,7 +148,8 @@ def read_by_vertex(
     if not ids:
         raise InputError(f"{path}: has no rows")
     if not of_nodes:
-        positions(ids)  # unknown ones are refused
+        with naming(path):
+            positions(ids)  # unknown ones are refused
     check_distinct(ids, f"{path}: a vertex is listed once")
     return ids, table
 

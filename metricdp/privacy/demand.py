@@ -30,8 +30,8 @@ T = TypeVar("T")
 Users = Iterable[Hashable] | None
 _ONE_EACH = "user must give one entry per record, none of them missing"
 _LINES = (
-    ", and be one line of UTF-8 text with as many fields as the first row, quotes closed and no "
-    "empty cell"
+    ", and be one line of UTF-8 text with as many fields as the first row, quotes closed, "
+    "decimals with a point and no empty cell"
 )
 
 

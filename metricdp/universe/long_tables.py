@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from itertools import chain
 from os import PathLike
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from metricdp.arguments import Floats, file_path, floats, listed, shown
 from metricdp.errors import InputError
 from metricdp.options import check_distinct, hashable
+from metricdp.universe.text import comma_in
 
 ENDS: tuple[tuple[str, str], ...] = (("site", "client"), ("facility", "client"))
 ENDS += (("from_id", "to_id"), ("origin_id", "destination_id"), ("origin", "destination"))
@@ -43,11 +45,11 @@ def read_costs(source: Any, sites: Any, clients: Any, cost: str | None) -> Costs
         raise InputError(
             f"no columns are known as origins and destinations; columns: "
             f"{', '.join(map(str, columns))}; name two of them (sites=, clients=), and the "
-            f"one of costs (cost=) unless it is the only other one of numbers"
+            f"one of costs (cost=) unless it is the only other one of numbers{_commas(columns)}"
         )
     prices = _numbers(columns[_cost_column(columns, found, cost)])
     if prices is None:
-        raise InputError("the column of costs must hold numbers")
+        raise InputError(f"the column of costs must hold numbers{_commas(columns)}")
     keys = [_ids(id_column(name)) for name in found]
     names = [list(dict.fromkeys(key)) if keep is None else keep for key, keep in zip(keys, kept)]
     lookups = [{name: i for i, name in enumerate(own)} for own in names]
@@ -145,9 +147,14 @@ def _cost_column(columns: dict[str, Any], ends: tuple[str, str], cost: str | Non
     if len(best) != 1:
         raise InputError(
             f"{'no' if not others else 'not one'} column is known as costs; numeric ones: "
-            f"{', '.join(map(shown, others)) or 'none'}; name one (cost=)"
+            f"{', '.join(map(shown, others)) or 'none'}; name one (cost=){_commas(columns)}"
         )
     return best[0]
+
+
+def _commas(columns: dict[str, Any]) -> str:
+    """A remark on decimal commas, if there are any."""
+    return comma_in(chain.from_iterable(columns.values()))
 
 
 def _numbers(column: Any) -> Floats | None:

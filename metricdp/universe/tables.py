@@ -14,7 +14,7 @@ import numpy as np
 
 from metricdp.arguments import Floats, Ints
 from metricdp.errors import GraphFileError, MissingExtraError
-from metricdp.universe.text import bare_name, decode, has_codes, is_number, read_bytes
+from metricdp.universe.text import bare_name, comma_in, decode, has_codes, is_number, read_bytes
 
 Column = Ints | Floats | list[str]
 
@@ -132,6 +132,7 @@ class Table:
         if values is None:
             bad = next(i for i, c in enumerate(cells) if not is_number(c))
             shown = f", not {cells[bad]!r}" if cells[bad] else "; one cell is empty"
+            shown += comma_in([cells[bad]])
             raise self._bad_cell(bad, f"column {name!r} must hold numbers{shown}")
         return values
 
@@ -258,7 +259,8 @@ def _narrowed(column: Floats) -> Floats | Ints:
 def _column_names(cells: list[str] | None, width: int, path: str | Path) -> list[str]:
     if cells is None:
         return [str(j + 1) for j in range(width)]
-    names = [c or str(j + 1) for j, c in enumerate(cells)]
+    numbers = ("" if str(j + 1) in cells else str(j + 1) for j in range(width))
+    names = [c or number or f"column {j + 1}" for j, (c, number) in enumerate(zip(cells, numbers))]
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise GraphFileError(path, f"two columns are named {twice!r}")

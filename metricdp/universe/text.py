@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from numbers import Real
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from metricdp.arguments import Floats, Ints, file_path
-from metricdp.errors import GraphFileError, InputError
+from metricdp.errors import GraphFileError, InputError, UnknownIdError, not_text
 
 SPARE_VERTICES = 1_000_000
 """Most vertices without edges that a file's header may declare."""
@@ -52,7 +52,7 @@ def decode(data: bytes, path: str | Path) -> str:
     with suppress(UnicodeDecodeError):
         if b"\0" not in data:
             return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    raise GraphFileError(path, "is not UTF-8 text")
+    raise GraphFileError(path, not_text(data))
 
 
 def read_text(path: str | Path) -> str:
@@ -66,7 +66,7 @@ def naming(path: str | Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if type(error) is not InputError:
+        if type(error) not in (InputError, UnknownIdError):
             raise
         raise GraphFileError(path, str(error)) from None
 
@@ -81,6 +81,12 @@ def number(value: object) -> float | None:
         return None if isinstance(value, str) and "_" in value else float(value)
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def comma_in(cells: Iterable[object]) -> str:
+    """A remark on the first of some cells that has a decimal comma; empty if none has."""
+    commas = (c for c in cells if isinstance(c, str) and _DECIMAL_COMMA.fullmatch(c))
+    return next((f"; write {c!r} with a decimal point" for c in commas), "")
 
 
 def is_number(cell: str) -> bool:
@@ -119,6 +125,7 @@ def check_promise(path: str | Path, n_vertices: int, n_edges: int) -> None:
         raise GraphFileError(path, f"{promised} at most {2 * n_edges:,} of them")
 
 
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _LEADING_ZERO = re.compile(r"0(?<=[\s,;|]0)\d|0(?<=[\s,;|][+-]0)\d")
 _EXPONENT = re.compile(r"[\s,;|][+-]?\d+[eE]\d")
 

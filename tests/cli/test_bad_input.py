@@ -169,6 +169,7 @@ VARIED = {
         "max-contributions alone": ("--max-contributions 2", "--user"),
         "missing demand file": ("--demand nowhere.csv", "nowhere.csv: no such file"),
         "no such column": ("--demand-column home", "no column 'home'"),
+        "no such users": ("--user whose", "--user for users"),
         "unknown id": ("--demand unknown.csv", FOUND),
         "id missing": ("--demand gap.csv", "empty cell"),
         "user missing": ("--user person --demand nouser.csv", "empty cell"),

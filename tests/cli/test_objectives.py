@@ -236,7 +236,7 @@ def test_a_time_limit(world, capsys):
     (["--opened", "two.csv"], "needs a column 'vertex'"),
     (["--opened", "open.csv", "-k", "1"], "at least their number, 2"),
     (["--candidates", "open.csv"], "number of candidates"),
-    (["--candidates", "nobody.csv"], "has the id 'nobody'"),
+    (["--candidates", "nobody.csv"], "nobody.csv: no point of roads.csv has the id 'nobody'"),
     (["--candidates", "nowhere.csv"], "no such file"),
     (["--opened", "open.csv", "--output", "open.csv"], "same file"),
 )

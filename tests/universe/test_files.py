@@ -83,6 +83,8 @@ REFUSED = {
         "ann,bob\nbob,eve\n": "add a header line if the first line is an edge",
         "u,v,km\n1,2,3\n": "no column is known as a length; numeric ones: km; .*weight='unit'",
         "u,v,km\n1,2,\n2,3,4\n": "numeric ones: km",
+        "u;v;km\n1;2;3,5\n": "numeric ones: km",
+        "u;v;length\n1;2;3,5\n": "not '3,5'; write '3,5' with a decimal point",
         "1,2,3,4\n": "has 4 columns and no header line; name the endpoint columns by number",
         "1,2,3\n2,3,x\n": "line 2: column '3' must hold numbers, not 'x'",
         "u,v,length\n1,2,3\n2,3,\n": "line 3: column 'length' must hold numbers; one cell is empty",

@@ -133,7 +133,8 @@ def test_find_ignores_case_and_keeps_the_order_asked(tmp_path):
     ("", "t.csv", "the file is empty"),
     ("\n \n", "t.csv", "the file is empty"),
     ("# only\n# comments\n", "t.csv", "the file has no rows"),
-    (b"a,b\n\xff\xfe,1\n", "t.csv", "is not UTF-8 text"),
+    (b"a,b\n\xff\xfe,1\n", "t.csv", "is not UTF-8 text: save it as UTF-8"),
+    (b"PK\x03\x04\x14\0", "t.xlsx", "is a workbook or an archive, not text: save the sheet as CSV"),
     ("a,b\n1,2\n".encode("utf-16"), "t.csv", "is not UTF-8 text"),
     (b"PAR1 nonsense", "t.parquet", "is not a readable Parquet file"),
 )
@@ -260,6 +261,15 @@ def test_a_frame_with_its_sites_in_the_first_column_is_read_as_its_file(tmp_path
     assert np.array_equal(mdp.CostTable(tmp_path / "wide.csv").costs, MATRIX)
 
 
+def test_a_matrix_whose_corner_is_empty_is_read(tmp_path):
+    """As pandas writes one, with clients that are numbers."""
+    frame = pandas.DataFrame(MATRIX, index=["A", "B"], columns=[1, 2, 3])
+    frame.to_csv(tmp_path / "wide.csv")
+    table = mdp.CostTable(tmp_path / "wide.csv")
+    assert np.array_equal(table.costs, MATRIX)
+    assert list(table.sites) == ["A", "B"] and list(table.ids) == ["1", "2", "3"]
+
+
 def test_ids_that_are_numbers_are_never_taken_for_costs():
     frame = pandas.DataFrame({"site": [101, 102], "x": [1.0, 2.0], "y": [3.0, 4.0]})
     assert mdp.CostTable(frame).costs.tolist() == [[1, 3], [2, 4]]
@@ -295,6 +305,9 @@ def test_pairs_without_a_cost(tmp_path):
     ("origin,destination,time,length\na,x,1,2\n", {}, "time.*length.*name one"),
     ("origin,destination,note\na,x,hello\n", {}, "none"),
     ("first,second,cost\na,x,1\n", {}, "no columns are known.*first, second, cost"),
+    ("site;x;y\na;1,5;2\n", {}, "write '1,5' with a decimal point"),
+    ("site;client;cost\na;x;1,5\n", {}, "numeric ones: none.*write '1,5' with a decimal point"),
+    ("site;client;cost\na;x;1,5\n", {"cost": "cost"}, "write '1,5' with a decimal point"),
     ("origin,destination,cost\na,x,1\na,x,2\n", {}, "more than once"),
     ("origin,destination,cost\na,x,1\n", {"cost": "toll"}, "no column 'toll'"),
     ("origin,destination,cost\na,x,1\n", {"sites": "town"}, "no column 'town'"),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
 
-from metricdp.errors import GraphFileError, InputError, MissingExtraError
+from metricdp.errors import WORKBOOKS, GraphFileError, InputError, MissingExtraError, not_text
 from metricdp.records.engines.frames import Frame, LocalFrame
 from metricdp.records.engines.tables import array_in
 from metricdp.records.ingestion.encoders import VALUES
@@ -248,6 +248,8 @@ def _head(path: str, asked: Sequence[Any]) -> tuple[str, list[str]]:
         return "", []
     if not start.strip(b"\r\n\t \xef\xbb\xbf"):
         return "the file is empty", []
+    if start.startswith(WORKBOOKS):
+        return not_text(start), []
     return "", header(start)
 
 

@@ -177,8 +177,8 @@ class Frame(ABC):
             if self.path is not None:  # existing names are not shown: they may be a row of data
                 raise InputError(
                     f"{self.path}: no column {shown(missing[0])}; the first row must name the "
-                    f"columns, and --demand-column (column=), or --x and --y (x=, y=), those that "
-                    f"hold places"
+                    f"columns, spelled as in --demand-column (column=), or --x and --y (x=, y=), "
+                    f"for places, and --user (user=) for users"
                 )
             raise InputError(
                 f"no column {shown(missing[0])}; the columns are {', '.join(map(str, known))}"

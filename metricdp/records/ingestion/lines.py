@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
-from metricdp.errors import InputError
+from metricdp.errors import InputError, not_text
 from metricdp.records.ingestion.cells import LOST
 
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
@@ -74,7 +74,7 @@ def layout(lines: Iterable[str], path: str, asked: Sequence[str]) -> Layout:
     if first is None:
         raise InputError(f"{path}: no rows; the first row must name the columns")
     if "\0" in first:
-        raise InputError(f"{path}: is not UTF-8 text")
+        raise InputError(f"{path}: {not_text()}")
     delimiter = _delimiter(first, bare.endswith(".csv"))
     cells = split(first, delimiter)
     if cells is None:

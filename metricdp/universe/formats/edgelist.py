@@ -14,7 +14,7 @@ from metricdp.universe.convert import edges_from
 from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData, index_endpoints, only_length
 from metricdp.universe.formats.format import Columns, File, Format
 from metricdp.universe.tables import Table, read_table
-from metricdp.universe.text import check_promise, is_number, whole_numbers
+from metricdp.universe.text import check_promise, comma_in, is_number, whole_numbers
 
 ENDPOINT_NAMES: tuple[tuple[str, str], ...] = (("source", "target"), ("from", "to"), ("u", "v"))
 ENDPOINT_NAMES += (("a_node", "b_node"), ("node_1", "node_2"), ("node1", "node2"))
@@ -130,7 +130,8 @@ def _is_numeric(table: Table, name: str) -> bool:
         cells = table[name]
     except GraphFileError:  # a Parquet column that is neither number nor text
         return False
-    return isinstance(cells, np.ndarray) or is_number(next(filter(None, cells), ""))
+    first = next(filter(None, cells), "") if isinstance(cells, list) else "0"
+    return is_number(first) or bool(comma_in([first]))
 
 
 def with_directions(table: Table, edges: EdgeData) -> EdgeData:

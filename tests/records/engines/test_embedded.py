@@ -47,6 +47,11 @@ def test_packed_files_are_reported_from_damaged_ones(tmp_path):
         refuses(said, embedded.text, str(tmp_path / "a.csv.gz"), ["x"], error=GraphFileError)
 
 
+def test_a_workbook_is_reported(tmp_path):
+    (tmp_path / "homes.xlsx").write_bytes(b"PK\x03\x04\x14\0 and more")
+    refuses("save the sheet as CSV", embedded.text, str(tmp_path / "homes.xlsx"), ["x"])
+
+
 def test_parquet_is_reported_by_its_ending_else_by_its_first_bytes(tmp_path):
     file = tmp_path / "rows"
     for content, expected in ((b"PAR1", True), (b"PAR1\0\1", True), (b"PAR2", False), (b"", False)):
