@@ -333,7 +333,10 @@ class _Search:
         """
         k = self.k - len(self.fixed)
         while self.lower < self.upper and not self.instance.deadline.over:
-            rows, near = self._free(float(pairs[pairs > self.lower * (1 + WITHIN)].min()))
+            above = pairs[pairs > self.lower * (1 + WITHIN)]
+            if len(above) == 0:  # larger ones differ by rounding
+                break
+            rows, near = self._free(float(above[0]))
             close = np.argwhere(np.triu(near, 1))
             others = np.argsort(np.isin(rows, self.best), kind="stable")[: max(len(rows) - k, 0)]
             if len(rows) < k or len(close) > _PAIRS:

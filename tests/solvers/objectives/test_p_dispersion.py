@@ -41,6 +41,15 @@ def test_none_is_better(universe, opened, k):
         assert plan.compare(plan.centers)["ratio"] == pytest.approx(1)
 
 
+def test_distances_that_differ_by_rounding():
+    """The farthest of a regular polygon from a required corner: the search ended in an error."""
+    angle = np.arange(12) * np.pi / 6
+    metric = mdp.EuclideanMetric(np.c_[np.cos(angle), np.sin(angle)])
+    for corner in range(12):
+        plan = mdp.solve(metric, o.PDispersion(2), opened=[corner])
+        assert (plan.value, plan.gap) == (pytest.approx(2.0), pytest.approx(0, abs=1e-9))
+
+
 def test_a_bound_where_not_all_distances_are_held(monkeypatch):
     monkeypatch.setattr(p_dispersion, "WHOLE_BLOCK", 0)
     for universe in UNIVERSES.values():
