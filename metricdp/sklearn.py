@@ -208,7 +208,7 @@ class KMedoids(Clusterer):
             time_limit=checked_time_limit(self.time_limit),
             first=self._first(at, k, total),
         )
-        where = {int(position): i for i, position in reversed(list(enumerate(at)))}
+        where = {int(at[i]): i for i in np.flatnonzero(weight)[::-1]}  # the first of equal ids
         medoids = np.array([where[int(position)] for position in found.centers], np.int64)
         # of points lexicographic, independent of the rows' order
         order = np.argsort(medoids) if rows is None else np.lexsort(rows[medoids].T[::-1])

@@ -325,6 +325,8 @@ def test_rows_of_a_metric_are_ids():
     assert model.cluster_centers_ in ([1, 7], [1, 8]) and model.inertia_ == 5.0
     assert model.predict([0, 8]).tolist() == [0, 1]
     assert model.transform([4]).tolist() == [[3.0, model.cluster_centers_[1] - 4.0]]
+    again = KMedoids(1, metric=path_metric(9)).fit([3, 4, 3], sample_weight=[0, 1, 9])
+    assert again.medoid_indices_.tolist() == [2]  # not 0, whose weight is 0
     table = mdp.CostTable([[0.0, 2.0]], sites=["s"], clients=["a", "b"])
     refuses("a table of costs has no medoids", KMedoids(1, metric=table).fit, ["a", "b"])
 
