@@ -14,7 +14,7 @@ from metricdp.arguments import count, floats, positive, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.units import checked_distance, in_units_of
-from metricdp.options import by_id, numbers
+from metricdp.options import by_id, flag, numbers
 from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions
 
 
@@ -118,6 +118,7 @@ _CHECKED: dict[str, Callable[[Any, str], Any]] = {
     "k": count,
     "limit": checked_distance,
     "capacities": checked_capacities,
+    "single_source": flag,
     "threshold": partial(positive, or_zero=True),
 }
 

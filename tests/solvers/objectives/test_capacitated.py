@@ -136,6 +136,7 @@ def test_what_cannot_be_is_refused():
     for words, asked in refused.items():
         refuses(words, mdp.solve, metric, asked)
     refuses("leave limit out", o.Capacitated, 2, 3, limit=1, minimum=1)
+    refuses("single_source must be True or False", o.Capacitated, 2, 3, single_source="no")
     refuses(r"all of mdp.objectives.Size, or all numbers", o.MaxCoverage, 2, 3, [o.Size(2.0), 4.0])
     refuses("cannot have capacities", mdp.solve, [metric] * 2, o.MaxCoverage(1, 3, capacities=3))
 
