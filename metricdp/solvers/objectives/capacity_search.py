@@ -27,6 +27,10 @@ _NEAR_SITES, _TEMPERATURE = 10, 2e-3
 """Sites near a client that may open; by what part of its cost a round may end dearer."""
 _STALLED, _SLICE = 2_000, 0.3
 """Rounds without gain that end a search without a time limit; seconds of a part of the search."""
+_ROUND_COSTS = 10_000_000
+"""Costs times rounds between checks of the time, of ten rounds at most: with 6 million costs one
+round takes .5 to 1.5 s.
+"""
 _MOST_CHAINED = 20_000
 """With more clients than this no chains of moves are tried."""
 _FULL_EVERY, _ALL_ROWS = 5, 100_000
@@ -100,6 +104,7 @@ class CapacitySearch:
         self.rules = rules or SiteRules(np.array([k]), np.zeros(m))
         self._sizes = len(self.rules.max_open)
         self._places = m // self._sizes
+        self._rounds = int(np.clip(_ROUND_COSTS // max(m * n, 1), 1, 10))
         self.size, self.place = np.divmod(np.arange(m), self._places)
         self._required = np.isin(self.place, fixed)
         self._limits = np.minimum(capacity, loads.sum()) * (1 + 1e-9)
@@ -159,7 +164,7 @@ class CapacitySearch:
         repeat until the time limit, if there is one.
         """
         self._start(self.with_capacity(first), site)
-        rounds = self._search(10, 0.0)
+        rounds = self._search(self._rounds, 0.0)
         if not self._wants_bound():
             self._search_until_stalled(rounds, _STALLED)
             return
@@ -202,7 +207,7 @@ class CapacitySearch:
     def serve(self, site: Rows | None) -> None:
         """Find who is served where when all places are open, from an assignment; stops early."""
         self._start(self.with_capacity(np.arange(self._places)), site)
-        rounds = self._search(10, 0.0)
+        rounds = self._search(self._rounds, 0.0)
         self._search_until_stalled(rounds, _STALLED // 10)
         if not np.isfinite(self.upper):
             self._find_feasible()
@@ -443,7 +448,7 @@ class CapacitySearch:
             self.consider(self.with_capacity(rows) if self._sizes == 1 else rows)
         if self.upper < before and self.rows is not None:
             self._start(self.rows, None)
-            self._search(10, 0.0)
+            self._search(self._rounds, 0.0)
 
     def _relaxed_choice(self, worth: Floats) -> Rows:
         """The rows that the relaxation opens: with scarce sizes a place may open twice."""
@@ -518,7 +523,7 @@ class CapacitySearch:
         """
         best = self.upper
         self._start(rows, None)
-        self._search(10, 0.0)
+        self._search(self._rounds, 0.0)
         if self.upper >= best and self.rows is not None:
             self._start(self.rows, self.site if self.single_source else None)
         return self._search(rounds, seconds)

@@ -56,3 +56,14 @@ def test_sharing_clients_is_no_dearer_without_programs_too(sizes, monkeypatch):
         used = np.bincount(whole.site, loads, 4)
         assert (used >= rules.min_load * (1 - 1e-9)).all()
         assert (used <= room[whole.rows] * (1 + 1e-9)).all()
+
+
+def test_large_blocks_look_at_the_time_after_each_round(monkeypatch):
+    """Ten rounds of 2,500 places and points outlasted a limit of 3 s by 6 s."""
+    rounds, kernel = [], capacity_search.local_search
+    monkeypatch.setattr(
+        capacity_search, "local_search", lambda *asked: rounds.append(asked[8]) or kernel(*asked)
+    )
+    monkeypatch.setattr(capacity_search, "_ROUND_COSTS", 200)
+    search(0)
+    assert set(rounds) == {1}
