@@ -85,29 +85,14 @@ class Contributions(NamedTuple):
     receipt: Receipt
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form.
-
-        Examples
-        --------
-        >>> found = mdp.contributions([f"u{i}" for i in range(5000)] * 2, epsilon=1)
-        >>> record = found.to_dict()
-        >>> record["max_contributions"]
-        2
-        """
+        """JSON-ready form."""
         counts = {str(most): count for most, count in self.counts.items()}
         record = {"max_contributions": self.max_contributions, "quantile": self.quantile}
         return {**record, "counts": counts, "receipt": self.receipt.to_dict()}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Contributions:
-        """The inverse of `to_dict`.
-
-        Examples
-        --------
-        >>> found = mdp.contributions([f"u{i}" for i in range(5000)] * 2, epsilon=1)
-        >>> mdp.Contributions.from_dict(found.to_dict()).max_contributions
-        2
-        """
+        """The inverse of `to_dict`."""
         counts = {int(most): int(count) for most, count in record["counts"].items()}
         m, quantile = int(record["max_contributions"]), float(record["quantile"])
         return cls(m, quantile, counts, Receipt.from_dict(record["receipt"]))

@@ -214,16 +214,7 @@ class Comparison:
     verdict: Verdict
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> report = mdp.evaluate(metric, demand, [1, 7], epsilon=4, against=[0, 8])
-        >>> sorted(report.against.to_dict())
-        ['better', 'difference']
-        """
+        """JSON-ready form."""
         return {"difference": self.difference.to_dict(), "better": self.verdict}
 
 
@@ -282,16 +273,7 @@ class Evaluation:
     areas: ByArea | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> evaluation = mdp.evaluate(metric, demand, [1, 7], epsilon="0.1", within=[2]).to_dict()
-        >>> sorted(evaluation["mean"]), evaluation["receipt"]["epsilon_exact"]
-        (['estimate', 'high', 'low'], '1/10')
-        """
+        """JSON-ready form."""
         named = ("records", "mean", "mean_capped", "median", "p90", "clipped", "share", "loads")
         figures: dict[str, Any] = {name: getattr(self, name).to_dict() for name in named}
         figures["within"], figures["clip"] = list(self.within), self.clip

@@ -89,16 +89,7 @@ class DayCenters(NamedTuple):
 
     @property
     def centers(self) -> Any:
-        """The centers.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
-        >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
-        >>> stream.k_median(k=1).centers
-        [2]
-        """
+        """The centers."""
         return self.result.centers
 
 
@@ -187,10 +178,13 @@ class Stream(Unique):
     --------
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> stream = mdp.Stream(metric, epsilon=1, horizon=365)
-    >>> for place in (2, 2, 7):
-    ...     release = stream.step(mdp.PrivateDemand(metric, [place] * 10**5))
-    >>> release.day, sorted(release.k_median(k=2).centers)
-    (3, [2, 7])
+    >>> for place, day in ((2, "2026-03-01"), (2, "2026-03-02"), (7, "2026-03-03")):
+    ...     release = stream.step(mdp.PrivateDemand(metric, [place] * 10**5), day=day)
+    ...     asked = stream.k_median(k=2)
+    >>> release.day, sorted(release.k_median(k=2).centers), sorted(asked.centers)
+    (3, [2, 7], [2, 7])
+    >>> stream.days, stream.label, float(stream.receipt.epsilon), len(stream.history(k=2))
+    (3, '2026-03-03', 1.0, 3)
     """
 
     _why = "a day counted in both would be released twice with the same noise"
@@ -317,14 +311,6 @@ class Stream(Unique):
             older state. Nothing was read, and the stream is unchanged.
         OSError
             The file cannot be written. The stream is unchanged, and nothing was released.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
-        >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
-        >>> release.day, release.k_median(k=1).centers
-        (1, [2])
         """
         name = _day_name(day)
         with self._locked():
@@ -350,44 +336,17 @@ class Stream(Unique):
 
     @property
     def days(self) -> int:
-        """Days counted so far.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
-        >>> for places in ([2, 3], [], [7]):
-        ...     _ = stream.step(mdp.PrivateDemand(metric, places))
-        >>> stream.days
-        3
-        """
+        """Days counted so far."""
         return self._state.counter.days
 
     @property
     def label(self) -> str | None:
-        """Name of the last day.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
-        >>> _ = stream.step(mdp.PrivateDemand(metric, [2, 3]), day="2026-03-01")
-        >>> stream.label
-        '2026-03-01'
-        """
+        """Name of the last day."""
         return self._state.label
 
     @property
     def receipt(self) -> Receipt:
-        """The receipt of the whole stream: the charges at its beginning and of each later period.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
-        >>> float(stream.receipt.epsilon)
-        1.0
-        """
+        """The receipt of the whole stream: charges at its beginning and of each later period."""
         return self.counting.receipt(self.days - 1)
 
     @property
@@ -398,14 +357,6 @@ class Stream(Unique):
         ------
         InputError
             No day has been counted yet.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
-        >>> _ = stream.step(mdp.PrivateDemand(metric, [2] * 10**5))
-        >>> stream.release.k_median(k=1).centers
-        [2]
         """
         with self._locked():
             return self._release(self._state)
@@ -413,14 +364,6 @@ class Stream(Unique):
     def k_median(self, k: int) -> DayCenters:
         """k centers for the current demand, at no cost. At most `recourse` of them differ from the
         centers of the last day with such a call. All calls on one day return the same.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30, recourse=1)
-        >>> _ = stream.step(mdp.PrivateDemand(metric, [2] * 10**5 + [7] * 10**5))
-        >>> sorted(stream.k_median(k=2).centers)
-        [2, 7]
         """
         with self._locked():
             state = self._state
@@ -439,31 +382,13 @@ class Stream(Unique):
             return DayCenters(result, today["moved"], today["alarm"])
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: settings, days counted and the receipt; nothing private.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> facts = mdp.Stream(metric, epsilon=1, horizon=30).to_dict()
-        >>> facts["days"], facts["receipt"]["epsilon_exact"]
-        (0, '1')
-        """
+        """JSON-ready form: settings, days counted and the receipt; nothing private."""
         facts = {"days": self.days, "label": self.label, "settings": dict(self._settings)}
         return {**facts, "receipt": self.receipt.to_dict()}
 
     def history(self, k: int) -> list[PastDay]:
         """The centers of all days on which `k_median` was called with this k; shown by
         `metricdp.report.days_page`.
-
-        Examples
-        --------
-        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
-        >>> for place in (2, 7):
-        ...     _ = stream.step(mdp.PrivateDemand(metric, [place] * 10**5))
-        ...     _ = stream.k_median(k=2)
-        >>> [sorted(day.centers) for day in stream.history(k=2)][-1]
-        [2, 7]
         """
         state = self._state
         named = len(state.labels) == state.counter.days
