@@ -169,7 +169,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
         raise InputError(f"{path}: {absent(path, 'Parquet' if parquet else 'text')}")
     if parquet:  # pandas has no nanoseconds in times of day
         refused = unread_in(files or [], ("duration", "time64[ns]"))
-        return DaskFrame(found, list(found.columns), path, refused)
+        return DaskFrame(found, None, path, refused)
     lines, blocks = found
     return DaskLines(blocks, path, layout_of(lines, path, asked))
 

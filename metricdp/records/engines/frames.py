@@ -143,12 +143,12 @@ class Frame(ABC):
     def __init__(
         self,
         native: Any,
-        columns: Sequence[Any],
+        columns: Sequence[Any] | None = None,
         path: str | None = None,
         refused: Mapping[str, str] | None = None,
     ) -> None:
-        self.native, self.columns, self.path = native, columns, path
-        self.refused = refused or {}
+        self.native, self.path, self.refused = native, path, refused or {}
+        self.columns: Sequence[Any] = list(native.columns) if columns is None else columns
 
     @classmethod
     def takes(cls, table: Any) -> bool:
@@ -158,7 +158,7 @@ class Frame(ABC):
     @classmethod
     def of(cls, table: Any) -> Frame:
         """A frame of a table that it takes."""
-        return cls(table, list(table.columns))
+        return cls(table)
 
     @abstractmethod
     def add(self, work: Work) -> Sum:

@@ -55,11 +55,6 @@ class SparkFrame(Frame):
 
     libraries = ("pyspark",)
 
-    @classmethod
-    def of(cls, table: Any) -> Frame:
-        """A frame of the table."""
-        return cls(table)
-
     def __init__(
         self,
         native: Any,
@@ -67,8 +62,7 @@ class SparkFrame(Frame):
         form: Layout | None = None,
         refused: dict[str, str] | None = None,
     ) -> None:
-        columns = list(native.columns) if form is None else form.columns
-        super().__init__(native, columns, path, refused)
+        super().__init__(native, None if form is None else form.columns, path, refused)
         self._form = form
         self.lines = form is not None
 

@@ -26,10 +26,6 @@ class TableInMemory(LocalFrame):
 
     at_once = True
 
-    def __init__(self, native: Any, path: str | None = None) -> None:
-        names = getattr(native, "column_names", None)
-        super().__init__(native, list(native.columns if names is None else names), path)
-
     @classmethod
     def takes(cls, table: Any) -> bool:
         """Whether narwhals knows it, and it is in memory."""
@@ -38,7 +34,8 @@ class TableInMemory(LocalFrame):
     @classmethod
     def of(cls, table: Any) -> Frame:
         """A frame of the library's own table."""
-        return cls(_in_memory(table))
+        native = _in_memory(table)
+        return cls(native, getattr(native, "column_names", None))
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """The table."""
@@ -142,7 +139,7 @@ class ArrowData(LocalFrame):
         held = (field for kinds in _stored(table) for field in kinds)
         known = {field.name: field.type for field in table.schema}
         cast = [field.name for field in held if field.type != known.get(field.name, field.type)]
-        return cls(table, list(table.schema.names), None, dict.fromkeys(cast, _CAST))
+        return cls(table, table.schema.names, refused=dict.fromkeys(cast, _CAST))
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches."""
@@ -181,7 +178,7 @@ class Relation(LocalFrame):
         kinds = {name: str(kind).lower() for name, kind in zip(native.columns, native.types)}
         why = "is {}, of which DuckDB returns a part only: cast it to text"
         refused = {name: why.format(kind) for name, kind in kinds.items() if kind in _TRUNCATED}
-        super().__init__(native, list(native.columns), None, refused)
+        super().__init__(native, refused=refused)
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of Arrow."""
@@ -215,7 +212,7 @@ class IbisFrame(LocalFrame):
                 f"tables of Ibis are read from {' and '.join(_CELL_BY_CELL)}, not {backend}, whose "
                 f"types Ibis may take from all cells of a column: write a Parquet file"
             )
-        return cls(table, list(table.columns))
+        return cls(table)
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of Arrow."""
@@ -253,11 +250,6 @@ class ArrayFile(LocalFrame):
     def takes(cls, table: Any) -> bool:
         """Whether it is a memory-mapped array."""
         return isinstance(table, np.memmap)
-
-    @classmethod
-    def of(cls, table: Any) -> Frame:
-        """A frame of all points."""
-        return cls(table)
 
     def check(self, names: Sequence[Any]) -> None:
         """Raise InputError unless all coordinates are named, in order."""
