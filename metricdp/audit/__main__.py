@@ -1,7 +1,5 @@
 """``python -m metricdp.audit``: prints claims and findings; exit status 0 if all checks pass."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

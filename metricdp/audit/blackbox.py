@@ -12,8 +12,6 @@ References
    "Tight auditing of differentially private machine learning", USENIX Security 2023.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction

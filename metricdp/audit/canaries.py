@@ -1,7 +1,5 @@
 """Canaries: rare names, ids and numbers of records, which must not appear anywhere."""
 
-from __future__ import annotations
-
 import base64
 import math
 import pickle

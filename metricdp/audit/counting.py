@@ -2,8 +2,6 @@
 subsamples, stable transformations and pre-aggregated counts inside the gate; and of whole methods.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -4,8 +4,6 @@ claims.
 Weights are multiples of a quarter instead of 2^-32, so that all random integers can be enumerated.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence

@@ -4,8 +4,6 @@ between distributions.
 Nothing here is shared with the audited code: no sampler, no sensitivity, no price.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import lru_cache

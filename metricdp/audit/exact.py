@@ -7,8 +7,6 @@ divergences must be within the charge. (2) Equal random outcomes must lead to eq
 Both together are the definition of differential privacy.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import random

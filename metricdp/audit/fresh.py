@@ -1,7 +1,5 @@
 """Checks that randomness cannot be repeated by a seed, and that no data are read uncharged."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterator

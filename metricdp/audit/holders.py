@@ -2,8 +2,6 @@
 and replays of whole releases on neighbors with the same sums.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Checks of how each loader reads private cells, and of what an interrupted call leaves behind."""
 
-from __future__ import annotations
-
 import os
 import stat
 import tempfile

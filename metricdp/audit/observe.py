@@ -1,7 +1,5 @@
 """Collects everything that an observer can see of a call."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

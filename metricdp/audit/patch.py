@@ -1,7 +1,5 @@
 """Temporarily replaces an attribute or a function of the running package."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager

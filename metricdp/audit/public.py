@@ -1,7 +1,5 @@
 """Digests of arguments, metrics and caches after a call, which must be equal for neighbors."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping

@@ -5,8 +5,6 @@ OpenDP's measurements and the gate's selection are replaced; all other code runs
 `scripts` enumerates all scripts, also where later draws depend on earlier ones.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

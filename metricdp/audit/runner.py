@@ -1,7 +1,5 @@
 """Runs all checks, on the unchanged package and with each mutant."""
 
-from __future__ import annotations
-
 import time
 import traceback
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ A check raises a false alarm with probability at most `ALARM`; a wrong distribut
 probability below 1e-9.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction

@@ -7,8 +7,6 @@ first set. Scripted runs of the real gate yield scores and eta, from which the d
 privacy loss is computed round by round.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

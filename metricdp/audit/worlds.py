@@ -1,7 +1,5 @@
 """Tiny universes, all their small demands, and all pairs of neighbors among them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -2,8 +2,6 @@
 (Reinelt, ORSA Journal on Computing 3, 1991; distances rounded down), against the best known costs.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import re

@@ -5,8 +5,6 @@ Each command of `COMMANDS` has a table of options in ``commands/`` and a module 
 ``run(args)``, which is imported only when the command runs.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

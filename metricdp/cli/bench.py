@@ -1,7 +1,5 @@
 """``metricdp bench``: measures metricdp against published optima."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Callable
 from typing import Any

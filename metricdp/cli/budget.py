@@ -1,7 +1,5 @@
 """The ledger of a command: its options, checks before the graph is read, and charges."""
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``metricdp cluster``: k centers of a public graph, for private demand, none, or public demand."""
 
-from __future__ import annotations
-
 import os
 import time
 from argparse import Namespace

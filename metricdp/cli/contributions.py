@@ -1,7 +1,5 @@
 """``metricdp contributions``: private choice of the contribution bound."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 
 import metricdp as mdp

@@ -4,8 +4,6 @@ A table has the texts of ``--help``, groups of options (names in ``shared.toml``
 actions, which are subcommands.
 """
 
-from __future__ import annotations
-
 import tomllib
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """``metricdp decode``: centers from the messages of a local collection."""
 
-from __future__ import annotations
-
 import sys
 import time
 from argparse import Namespace

@@ -1,7 +1,5 @@
 """``metricdp demo``: private clustering of the sample road network, and further commands to try."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

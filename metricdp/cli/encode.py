@@ -1,7 +1,5 @@
 """``metricdp encode``: public parameters for the local model, and users' messages."""
 
-from __future__ import annotations
-
 import base64
 import json
 import sys

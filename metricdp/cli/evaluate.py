@@ -1,7 +1,5 @@
 """``metricdp evaluate``: how well given centers serve private demand, privately or exactly."""
 
-from __future__ import annotations
-
 import warnings
 from argparse import Namespace
 from collections.abc import Hashable

@@ -1,7 +1,5 @@
 """``metricdp evidence``: documents for a publication from the receipt of a result."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from typing import Any
 

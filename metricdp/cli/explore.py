@@ -1,7 +1,5 @@
 """``metricdp explore``: several privacy levels on one page, charged together."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Hashable
 from fractions import Fraction

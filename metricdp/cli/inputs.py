@@ -1,7 +1,5 @@
 """Reads a command's inputs: the public graph, and the demand."""
 
-from __future__ import annotations
-
 import warnings
 from argparse import Namespace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``metricdp ledger``: creates a ledger, or verifies and shows its journal."""
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
 from pathlib import Path

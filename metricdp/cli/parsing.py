@@ -1,7 +1,5 @@
 """The parser, types of option values, and checks that several commands share."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import re

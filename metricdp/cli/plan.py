@@ -1,7 +1,5 @@
 """``metricdp plan``: predicts the accuracy at each epsilon by public simulation."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from fractions import Fraction

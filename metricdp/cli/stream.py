@@ -1,7 +1,5 @@
 """``metricdp stream``: a private release after each day, for one budget."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Output: results to stdout, notes to stderr, files checked before a charge, written atomically."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

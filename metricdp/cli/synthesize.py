@@ -1,7 +1,5 @@
 """``metricdp synthesize``: synthetic points from a saved release."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from typing import Any
 

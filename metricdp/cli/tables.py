@@ -1,7 +1,5 @@
 """Shows results: tables on a terminal, JSON elsewhere."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """``metricdp tree``: builds and saves the public tree of a graph."""
 
-from __future__ import annotations
-
 import time
 from argparse import Namespace
 

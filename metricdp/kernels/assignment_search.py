@@ -6,8 +6,6 @@ swaps, ejection chains over three sites) and from medians (a site moves within i
 closes and another opens).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

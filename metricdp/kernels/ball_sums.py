@@ -1,7 +1,5 @@
 """Sums over the balls of many neighboring vertices, by one vectorized search for all."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

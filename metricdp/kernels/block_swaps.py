@@ -4,8 +4,6 @@
 demand point (`Labels`); `losses` (k,): what closing each slot adds to the cost.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Copies into arrays that exist."""
 
-from __future__ import annotations
-
 from numba import njit
 from numpy.typing import NDArray
 

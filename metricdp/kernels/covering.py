@@ -2,8 +2,6 @@
 Maximum coverage by local search on CSR lists of who reaches whom.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

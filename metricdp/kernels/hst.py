@@ -6,8 +6,6 @@ Then the tree of nested clusters from labels of all levels, chains of single chi
 and passes over a tree of flat arrays, parents before children.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cost transformations of distances in compiled searches: a power, or further terms."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sketches of locally randomized messages, and the Walsh–Hadamard transform that decodes them."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

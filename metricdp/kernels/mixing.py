@@ -2,8 +2,6 @@
 random numbers; an order-independent digest to compare two readings of the same rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Swap local search and kicks for k-median on lists of near candidates (`Near`)."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

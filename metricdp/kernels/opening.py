@@ -7,8 +7,6 @@ near site i, the multipliers ``v[j] = min over i of cost[i, j] + price[i] / g[i]
 feasible, so their sum bounds the cost of serving those clients (Erlenkotter, Oper. Res. 1978).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -2,8 +2,6 @@
 each client pays a dual price. Fractional (clients can be split) or 0-1 (single source).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

@@ -2,8 +2,6 @@
 fixed order.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Cells of a randomly shifted quadtree in integers; a hash of its path cuts a cell."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit, uint64
 from numpy.typing import NDArray

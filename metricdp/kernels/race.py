@@ -9,8 +9,6 @@ Comparisons closer than the proven error of floating-point evaluation are left t
 decides them exactly with more bits of the same V.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

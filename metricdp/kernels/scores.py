@@ -2,8 +2,6 @@
 over public sets, balls of a graph or CSR rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Seeding and swaps of centers among points in R^d, and a density inside cells."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

@@ -2,8 +2,6 @@
 4-ary min-heap of two preallocated arrays: int64 keys and int64 payloads, lazily deleted.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

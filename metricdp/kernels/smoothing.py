@@ -1,7 +1,5 @@
 """Kernel density along shortest paths, by bounded searches."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

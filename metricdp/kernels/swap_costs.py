@@ -14,8 +14,6 @@ ends at its second-nearest center. `overlap` is kept in pages: row x has one onl
 its cluster reaches. All numbers are int64, so the order of points does not matter.
 """
 
-from __future__ import annotations
-
 from numba import njit
 from numpy.typing import NDArray
 

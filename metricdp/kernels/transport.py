@@ -5,8 +5,6 @@ chain of sites to one with capacity left (successive shortest paths; Ahuja, Magn
 chapter 9).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sum-product message passing for counts on a binary tree, on grids of values."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -13,8 +13,6 @@ Slots number the centers 0..k-1: a swap gives one slot another vertex. Arrays ar
 - ``state``, ``space``: see `State` and `Workspace`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ A pass takes O(n · (d + 64)) time, a sort, and at most 16 bytes a record; count
 O(cells · log n). The keys are as private as the records.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

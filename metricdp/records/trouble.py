@@ -6,8 +6,6 @@ catches all exceptions and keeps only their *kind*: ``INTERRUPTED`` and ``ENDED`
 readings), ``BAD`` (`InputError`: a record breaks a rule), ``FAULT`` (anything else).
 """
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Callable
 from dataclasses import dataclass

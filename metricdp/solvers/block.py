@@ -1,7 +1,5 @@
 """k-median on a block of costs: swap local search from many starts, then path-relinking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations

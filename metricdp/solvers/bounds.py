@@ -10,8 +10,6 @@ are fixed (Beasley, EJOR 1985). If a gap is left, branches with a row open or cl
 lowest bound first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack

@@ -1,7 +1,5 @@
 """How much time a k-median search takes: the parameter `effort` over all of them."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

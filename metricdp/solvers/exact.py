@@ -6,8 +6,6 @@ l[j]``. What is left falls into independent parts (`metricdp.solvers.parts`), so
 branch and bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Unpack
 

@@ -1,7 +1,5 @@
 """Swap local search for k-median on a graph, without a distance matrix."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """k-median and k-means for every metric, without a full distance matrix."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 

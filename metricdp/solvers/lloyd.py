@@ -1,7 +1,5 @@
 """k-means and k-median of weighted points in R^d: Lloyd's or Weiszfeld's steps, and swaps."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from metricdp.arguments import Floats

@@ -9,8 +9,6 @@ One program with a price t for every open row bounds all q: if no choice costs l
 q] >= V - t * q``. Where F is not convex, a single q needs a program or branches of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

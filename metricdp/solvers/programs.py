@@ -2,8 +2,6 @@
 p-median with a variable for each client's different costs (Elloumi, 2010).
 """
 
-from __future__ import annotations
-
 import atexit
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait

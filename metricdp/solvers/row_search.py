@@ -2,8 +2,6 @@
 bounds from the triangle inequality, and swap local search.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mutants, read from tables: what is wrong, which checks must catch it, what is replaced."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap

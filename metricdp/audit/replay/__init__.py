@@ -8,8 +8,6 @@ Nothing here imports a query, a noise or a price of the package.
 Unlike `metricdp.audit.exact`, it tests methods on larger demands, whose adaptive paths differ.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

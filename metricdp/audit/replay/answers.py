@@ -1,7 +1,5 @@
 """Reference implementations of exact answers, record by record, from a query's definition."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from importlib import import_module

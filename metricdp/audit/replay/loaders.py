@@ -1,7 +1,5 @@
 """Entry points of rows: files and tables of each kind that `from_frame` reads."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

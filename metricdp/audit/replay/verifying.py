@@ -1,7 +1,5 @@
 """Records a call on a demand, replays it on each neighbor, and compares the transcripts."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence

@@ -10,8 +10,6 @@ that differ in what is kept of one user; averaging over keys preserves it (joint
 holds whatever the hash. The same records are kept in every reading, on every engine.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@ this process reads: text, Parquet and NumPy arrays. As in Spark, files in a fold
 with ``_`` or ``.`` hold no records.
 """
 
-from __future__ import annotations
-
 import glob
 import gzip
 import stat

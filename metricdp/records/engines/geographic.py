@@ -6,8 +6,6 @@ types, coordinate system. Types are never inferred, and extents never read. GDAL
 while rows are read, as it may quote a cell.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import warnings

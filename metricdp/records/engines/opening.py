@@ -1,7 +1,5 @@
 """Opens private demand, a path or some library's table, as a `Frame`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """DuckDB connections for one reading, each with a private folder for data spilled to disk."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

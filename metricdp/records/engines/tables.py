@@ -3,8 +3,6 @@ GeoDataFrames; and streamed, lazy Polars frames, DuckDB relations, Arrow data se
 expressions and arrays in files.
 """
 
-from __future__ import annotations
-
 import threading
 from abc import abstractmethod
 from collections.abc import Generator, Sequence

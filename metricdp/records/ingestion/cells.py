@@ -1,7 +1,5 @@
 """Reads one private cell: as text, for users and ids, or as a number, for coordinates."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, time
 from decimal import Decimal

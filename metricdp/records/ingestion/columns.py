@@ -1,7 +1,5 @@
 """Columns of a block, from any library, as cells; whole-column shortcuts give equal values."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from datetime import date, time, timedelta

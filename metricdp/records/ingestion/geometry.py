@@ -1,7 +1,5 @@
 """Coordinates of geometries: x and y of a point or a MultiPoint of one, NaN of all others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any

@@ -14,8 +14,6 @@ r"""CSV, TSV and blank-separated files of private rows: **one line is one record
 whose columns are named by number, ``"1"``, ``"2"``, …, has no header.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence

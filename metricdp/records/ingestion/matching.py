@@ -5,8 +5,6 @@ else, if the text is a numeral, the *number* among the ids with its value, so th
 but ``"007"`` is not 7. Every other cell is refused.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress

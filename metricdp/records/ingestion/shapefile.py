@@ -1,7 +1,5 @@
 """Shapefiles of points, read byte by byte and strictly, each dBASE field by itself."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress

@@ -11,8 +11,6 @@ References
    23(1), 2009: densities of networks are per length, and keep their weight.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 
