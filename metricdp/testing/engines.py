@@ -12,6 +12,7 @@ from metricdp.arguments import Ints
 from metricdp.errors import InputError, ReadingError
 from metricdp.methods.caps import Caps
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate
 from metricdp.records.engines.bounding import WHOLE
 from metricdp.records.engines.opening import ENGINES, opened
@@ -211,13 +212,4 @@ def exact(demand: Any, query: Any) -> list[int]:
 
 def counted(demand: Any) -> list[int]:
     """Number of records at each point."""
-    n = len(demand.universe)
-
-    class Finest:
-        universe = demand.universe
-        n_parts = n
-
-        def encode(self, records: NDArray[Any]) -> NDArray[Any]:
-            return records
-
-    return exact(demand, HistogramQuery(Finest()))
+    return exact(demand, HistogramQuery(LabelParts.of(demand.universe)))

@@ -111,7 +111,7 @@ def atomic(call, ledger):
     return True
 
 
-def asked(name, universe, method, price, relation, m, power, k):
+def asked(universe, method, price, relation, m, power, k):
     ledger = mdp.Ledger(1000, "0.9999", neighboring=relation)
     ask = (mdp.k_median, mdp.k_means)[power - 1]
     demand, found = demanded(universe, m), []
@@ -142,7 +142,7 @@ def test_every_method_answers_within_its_price_or_leaves_the_ledger_alone(method
         if not kind.in_space:
             name = ("path", "vectors")[i % 2]
         relation, m = RELATIONS[i % 3 % 2], UNITS[i % 5 // 3]
-        answers += asked(name, UNIVERSES[name], method, price, relation, m, 1 + i % 2, 2)
+        answers += asked(UNIVERSES[name], method, price, relation, m, 1 + i % 2, 2)
     assert answers
 
 
@@ -162,7 +162,7 @@ def test_every_method_answers_within_its_price_or_leaves_the_ledger_alone(method
 def test_any_call_answers_within_its_price_or_leaves_the_ledger_alone(
     name, method, price, relation, m, power, k
 ):
-    asked(name, UNIVERSES[name], method, price, relation, m, power, k)
+    asked(UNIVERSES[name], method, price, relation, m, power, k)
 
 
 def doors(price, here, there, budget):
