@@ -1,7 +1,5 @@
 """Safe reading of NumPy's npz files from others: only the arrays and sizes that are expected."""
 
-from __future__ import annotations
-
 import json
 import math
 import zipfile

@@ -2,8 +2,6 @@
 of large arrays.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterator
 from contextlib import suppress

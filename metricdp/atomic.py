@@ -1,7 +1,5 @@
 """Atomic writes: a file is written wholly or not at all; symbolic links are followed."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """Tables as text: cells in aligned columns."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 

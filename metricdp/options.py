@@ -1,7 +1,5 @@
 """Types and checks of public options that many calls share; the trusted core needs none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any

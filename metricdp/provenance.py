@@ -4,8 +4,6 @@ Nothing here is computed from private data: the facts are the call's public argu
 the ledger's state, the day and the package.
 """
 
-from __future__ import annotations
-
 import hashlib
 import platform
 from functools import cache

@@ -1,7 +1,5 @@
 """Parallel work on all processors, by a pool of threads."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Objects that cannot change or be copied: private demand, budgets, queries, set systems."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any, NoReturn
 

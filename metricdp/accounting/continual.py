@@ -20,8 +20,6 @@ Qardaji, W. Yang, N. Li, "Understanding hierarchical methods for differentially 
 VLDB 2013.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

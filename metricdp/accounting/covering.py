@@ -15,8 +15,6 @@ References
    coverage", AAAI 2021, lemma 6.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Logarithms of fractions with proven bounds, and the random variates of selections from them."""
 
-from __future__ import annotations
-
 from decimal import Decimal, localcontext
 from fractions import Fraction
 

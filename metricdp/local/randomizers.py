@@ -18,8 +18,6 @@ References
    and its applications", 2018 (PrivUnit).
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Sentences about the accuracy of private answers, for `metricdp.plan` and warnings."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Files of releases: npz with a JSON header, without pickled objects. They may be published."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

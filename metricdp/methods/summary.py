@@ -5,8 +5,6 @@ Intervals are those of `metricdp.solvers.estimate.credible`, which hold under a 
 (``docs/evaluation.md``). `metricdp.evaluate` pays for intervals that hold for every demand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 All are functions of public facts and released numbers, called by `metricdp.methods.solution`.
 """
 
-from __future__ import annotations
-
 from html import escape
 from importlib.util import find_spec
 from typing import Any

@@ -1,7 +1,5 @@
 """Boxes by their corners, and clipping of records to them."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

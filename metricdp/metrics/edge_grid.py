@@ -1,7 +1,5 @@
 """The public grid of a graph: edge lengths as integers, rounded up."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra

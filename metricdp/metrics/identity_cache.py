@@ -1,7 +1,5 @@
 """Results that are computed once about a universe and cached as long as it lives."""
 
-from __future__ import annotations
-
 from typing import Any
 from weakref import ref
 

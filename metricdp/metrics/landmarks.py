@@ -1,7 +1,5 @@
 """Landmarks: well-spread public points from which partitions and solvers start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`ListedSets` from the sets that a user gives, and from balls."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ nearest point. A point outside the stated box is an error; one beyond the limit 
 adds 0 to every sum.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any, Protocol

@@ -6,8 +6,6 @@ each entry by a public rule, so that even with a wrong metric a record counts fo
 paid for; it refuses nothing, as points may be private.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Protocol
 

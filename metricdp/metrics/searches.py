@@ -1,7 +1,5 @@
 """Searches around points. Their work space depends on the points, so it is as private as these."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Structures that a metric may have, for algorithms that use more than rows of distances."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 

@@ -1,7 +1,5 @@
 """The two nearest of some public centers, for every point."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Distances with units, such as "10 min", and numbers in the units of a metric."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -3,8 +3,6 @@
 `metricdp.running.evaluation` asks for their counts and sums.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

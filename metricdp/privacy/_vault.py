@@ -1,7 +1,5 @@
 """The store of private records, by holder. An import contract says who may import this."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary

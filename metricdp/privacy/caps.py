@@ -1,7 +1,5 @@
 """L2 sensitivity of histograms where caps bound a user's records in a part, and the parts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from metricdp.accounting.binding import Capped

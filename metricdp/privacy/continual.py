@@ -12,8 +12,6 @@ on one day, is covered by the same epsilon (B. Dwork et al., "Pan-private stream
 charged before a demand is read, in each period of the ledger (``Counter.pay``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction

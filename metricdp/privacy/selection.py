@@ -20,8 +20,6 @@ References
    exponential noise", 2021; R. McKenna, D. Sheldon, "Permute-and-flip", NeurIPS 2020.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """HTML, CSS and JavaScript files of pages, and the templates' substitution."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Palettes, and colors for territories such that neighboring ones differ."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from metricdp.arguments import Ints

@@ -1,7 +1,5 @@
 """Coordinates, colors and pictures of pages as public arrays, and their encoding for scripts."""
 
-from __future__ import annotations
-
 import base64
 import struct
 import zlib

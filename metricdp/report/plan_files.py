@@ -1,7 +1,5 @@
 """Writes a clustering in the format of a file's ending: JSON, CSV, GeoJSON, GeoPackage, …"""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

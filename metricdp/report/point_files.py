@@ -1,7 +1,5 @@
 """Writes points to CSV, GeoJSON and (Geo)Parquet files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

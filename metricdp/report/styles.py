@@ -1,7 +1,5 @@
 """QGIS styles (QML) of the layers of a plan."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Formats numbers, intervals and privacy levels as text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from fractions import Fraction

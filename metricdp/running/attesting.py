@@ -3,8 +3,6 @@
 **Privacy.** Nothing here reads a record.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from fractions import Fraction

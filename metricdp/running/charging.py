@@ -8,8 +8,6 @@
 **Privacy.** Nothing here reads a record. A call that is refused leaves the ledger as it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral

@@ -2,8 +2,6 @@
 guarantee holds for any tree (`metricdp.accounting.continual`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Synthetic demand on a public universe, and the searches of a plan on it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -5,8 +5,6 @@ A system is stored as text: ``"EPSG:32719"`` where an authority names it, else W
 always in the order x, y: longitude (or easting) first, whatever the authority's order.
 """
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from functools import lru_cache

@@ -5,8 +5,6 @@ content alone, so a text named ``.gpkg`` could make it read other files; here it
 Shapefiles and FlatGeobuf. No rows are read here.
 """
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reading GeoPackage by Python's SQLite, without conversions or virtual tables."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress

@@ -1,7 +1,5 @@
 """Tables of travel costs, long or as a matrix, from frames and files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from itertools import chain
 from os import PathLike

@@ -2,8 +2,6 @@
 column's name, or coordinates.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from contextlib import suppress

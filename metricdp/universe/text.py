@@ -1,7 +1,5 @@
 """Bytes and text of input files of all formats: gzip, encodings and their errors."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import zlib

@@ -1,7 +1,5 @@
 """Transformations of points between coordinate reference systems, each point by itself."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any

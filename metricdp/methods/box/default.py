@@ -22,8 +22,6 @@ composition), or, with a delta, of rho, with discrete Gaussian noise (zCDP). A r
 candidates and radii follow from public facts and earlier releases; all else is post-processing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction

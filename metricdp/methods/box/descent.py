@@ -29,8 +29,6 @@ M. Haghifam, T. Steinke, J. Ullman, "Private geometric median", NeurIPS 2024. Z.
 Yi, "Instance-optimal mean estimation under differential privacy", NeurIPS 2021.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

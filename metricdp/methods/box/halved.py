@@ -16,8 +16,6 @@ epsilon-DP by sequential composition, as each partition follows from public fact
 releases. A record's cell follows from its own coordinates. All else is post-processing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction

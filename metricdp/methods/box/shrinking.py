@@ -3,8 +3,6 @@
 Otherwise light demand that only noise has put far away would attract a center of its own.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from metricdp.arguments import Bools, Floats

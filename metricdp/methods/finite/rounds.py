@@ -17,8 +17,6 @@ by public facts and a noisy count.
 measured.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import NamedTuple
 

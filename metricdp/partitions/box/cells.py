@@ -2,8 +2,6 @@
 that map each point by itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

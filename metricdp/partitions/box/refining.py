@@ -1,7 +1,5 @@
 """Refinement of a quadtree's cells by public or released amounts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from metricdp.arguments import Floats

@@ -2,8 +2,6 @@
 in `metricdp.partitions.box.quadtree`.
 """
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Labels of all levels of a 2-HST by least-element lists (Cohen, JCSS 1997)."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 

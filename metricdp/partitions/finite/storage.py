@@ -1,7 +1,5 @@
 """Trees on disk: NumPy's npz, with a checksum of the universe, checked when read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Finite universes and answers (centers, territories, weights) as the page's script draws them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import cached_property

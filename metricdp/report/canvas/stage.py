@@ -1,7 +1,5 @@
 """The common frame of all pages: markup of the map, scripts, styles, and sections of text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from html import escape

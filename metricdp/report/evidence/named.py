@@ -3,8 +3,6 @@
 In a text, ``{price}`` is a fact, and ``{?curator}`` an answer, or a blank until there is one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

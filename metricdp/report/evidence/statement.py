@@ -1,7 +1,5 @@
 """One HTML page with the statement for lay readers (one sheet) and the checklist."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html import escape
 from typing import Any, Literal, NamedTuple

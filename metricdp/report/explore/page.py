@@ -1,7 +1,5 @@
 """HTML of the explore page around the map. All texts of users are escaped."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

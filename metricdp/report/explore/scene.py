@@ -1,7 +1,5 @@
 """Data of the explore page for its script: the universe, and each level's release."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """HTML pages of heat maps and of service bands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

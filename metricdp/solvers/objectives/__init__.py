@@ -4,8 +4,6 @@ One file an objective, or a family of them; `metricdp.solve` finds sites for the
 and for releases. ``docs/objectives.md`` has their names in ArcGIS and spopt.
 """
 
-from __future__ import annotations
-
 from metricdp.solvers.objectives.capacitated import Capacitated
 from metricdp.solvers.objectives.covering import BackupCoverage, MaxCoverage, SetCover
 from metricdp.solvers.objectives.facility_location import FacilityLocation

@@ -2,8 +2,6 @@
 are knapsacks, and HiGHS on the sites that the bound cannot exclude.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import partial

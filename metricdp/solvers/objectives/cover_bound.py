@@ -11,8 +11,6 @@ demand, restarted from averages (PDLP: Applegate et al., NeurIPS 2021). They nee
 any prices prove a bound, which `cover_bound` computes anew.
 """
 
-from __future__ import annotations
-
 import os
 import queue
 import time

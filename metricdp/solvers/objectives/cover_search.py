@@ -1,7 +1,5 @@
 """Maximum coverage on listed pairs: greedy and swaps, a Lagrangian bound, HiGHS."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import csr_array
 

@@ -1,7 +1,5 @@
 """Cost transformations of distances, and metrics of transformed costs."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A facility-location instance, and the solution of an objective: what all objectives share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any

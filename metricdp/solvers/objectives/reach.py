@@ -4,8 +4,6 @@ points (bounded searches on graphs, rows of distances elsewhere), column dominan
 sites, and what the searches for the p-center share (`CenterSearch`).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ demand (`cover_prices`). The search chooses among the sites with shares; what al
 the prices gives the bound (`cover_bound`), and sites that collect much join the program.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from operator import itemgetter

@@ -6,8 +6,6 @@ demand as possible unserved, with a lower bound of what any leave (Özsoy & Pın
 2006).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace

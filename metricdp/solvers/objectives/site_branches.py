@@ -2,8 +2,6 @@
 groups from average linkage of the rows' costs.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What each site of a solution is worth: the cost of removing it, and of its best relocation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

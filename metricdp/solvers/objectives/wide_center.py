@@ -8,8 +8,6 @@ prices within a radius and they sum to more than k, no k sites reach everybody. 
 the time left.
 """
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Graph files, one format a file: each has a `FORMAT`, loaded when needed."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

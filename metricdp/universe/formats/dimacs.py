@@ -2,8 +2,6 @@
 ``.gr`` (``a tail head length``), coordinates ``.co`` (``v id x y``), 1-based.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 

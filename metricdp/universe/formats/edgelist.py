@@ -1,7 +1,5 @@
 """Edge lists: CSV, TSV, blank-separated text, Parquet and Matrix Market."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path

@@ -6,8 +6,6 @@ such columns, vertices are the ends of lines. Lengths come from a column, else f
 meters where the layer has a coordinate system.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """GraphML, as networkx and OSMnx write it."""
 
-from __future__ import annotations
-
 import re
 from io import BytesIO
 from pathlib import Path

@@ -2,8 +2,6 @@
 each vertex, 1-based, each edge at both ends.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

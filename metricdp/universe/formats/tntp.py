@@ -2,8 +2,6 @@
 ``_net.tntp`` files, directed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from metricdp.errors import GraphFileError

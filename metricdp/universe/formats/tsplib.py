@@ -2,8 +2,6 @@
 then ``NODE_COORD_SECTION`` with a node a line.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
