@@ -437,6 +437,8 @@ _known = IdentityCache()
 
 def checked_ids(ids: Sequence[Hashable] | None, n: int, name: str = "ids") -> Sequence[Hashable]:
     """The ids given, or range(n), after checking number and distinctness; `name` is whose."""
+    if n == 0:
+        raise InputError("the universe has no points")
     if ids is None:
         return range(n)
     ids = listed(ids, name)

@@ -32,8 +32,6 @@ class VectorMetric(RowMetric):
 
     def __init__(self, points: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
         self.points = finite_points(points)
-        if len(self.points) == 0:
-            raise InputError("the universe has no points")
         self.ids = checked_ids(ids, len(self.points))
         self.name = f"{len(self.points):,} points"
         if self.points.shape[1] == 2:
@@ -259,8 +257,6 @@ class GroundSet(RowMetric):
 
     def __init__(self, ids: Sequence[Hashable]) -> None:
         known = listed(ids, "ids")
-        if not known:
-            raise InputError("the universe has no points")
         self.ids = checked_ids(known, len(known))
         self.name = f"{len(self.ids):,} elements"
 
@@ -334,10 +330,8 @@ class HaversineMetric(RowMetric):
 
     def __init__(self, lonlat: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
         self.points = finite_points(lonlat, 2)
-        if len(self.points) == 0:
-            raise InputError("the universe has no points")
-        _check_ranges(self.points)
         self.ids = checked_ids(ids, len(self.points))
+        _check_ranges(self.points)
         self.name = f"{len(self.points):,} places"
         self.coordinates = self.points
         self.coordinate_system = "lonlat"
