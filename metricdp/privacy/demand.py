@@ -224,7 +224,7 @@ class PrivateDemand(Unique):
         if are_ids(encode):
             kind = type(finite(universe, "a column of ids").ids[0]).__name__
             what = f"the id ({kind}) of a point of {universe.name}"
-        line = _LINES if frame.lines else ""
+        line = "" if frame.form is None else _LINES
         rule = f"every record must be {what}, and have a user if users are named{line}; {SECRET}"
         kept = None
         if user is not None:

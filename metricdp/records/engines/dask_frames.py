@@ -77,18 +77,12 @@ class DaskLines(DaskFrame):
     `native`: the delayed blocks of each file.
     """
 
-    lines = True
-
-    def __init__(self, native: list[Any], path: str, form: Layout) -> None:
-        super().__init__(native, form.columns, path)
-        self._form = form
-
     def blocks(self, names: Sequence[str]) -> list[Any]:
         """Delayed blocks of whole lines."""
         from dask import delayed
 
         return [
-            delayed(lines_of, pure=False)(block, self._form, at == 0)
+            delayed(lines_of, pure=False)(block, self.form, at == 0)
             for blocks in self.native
             for at, block in enumerate(blocks or [b""])
         ]
@@ -171,7 +165,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
         refused = unread_in(files or [], ("duration", "time64[ns]"))
         return DaskFrame(found, None, path, refused)
     lines, blocks = found
-    return DaskLines(blocks, path, layout_of(lines, path, asked))
+    return DaskLines(blocks, path=path, form=layout_of(lines, path, asked))
 
 
 def _connected() -> None:

@@ -175,16 +175,11 @@ class TextFiles(LocalFrame):
     `native`: paths of the files; `path`: as the caller named them.
     """
 
-    lines = True
-
-    def __init__(self, native: list[str], path: str, form: Layout) -> None:
-        super().__init__(native, form.columns, path)
-        self._form = form
-
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Blocks of lines."""
+        assert self.form is not None
         for path in self.native:
-            yield from blocks(chunks(path), self._form)
+            yield from blocks(chunks(path), self.form)
 
 
 def chunks(path: str, size: int = CHUNK) -> Generator[bytes, None, None]:
@@ -233,7 +228,7 @@ def text(path: str, asked: Sequence[Any]) -> TextFiles:
         problem = absent(path)
     if problem:
         raise GraphFileError(path, problem)
-    return TextFiles(files, path, layout_of(lines, path, asked, files[1:]))
+    return TextFiles(files, path=path, form=layout_of(lines, path, asked, files[1:]))
 
 
 def _head(path: str, asked: Sequence[Any]) -> tuple[str, list[str]]:

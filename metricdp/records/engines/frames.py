@@ -44,6 +44,7 @@ from metricdp.records.ingestion.encoders import (
     n_rows,
 )
 from metricdp.records.ingestion.geometry import AXES
+from metricdp.records.ingestion.lines import Layout
 from metricdp.records.ingestion.matching import Matcher
 from metricdp.records.trouble import Change, Ended, Trouble, attempt, raised
 
@@ -129,12 +130,11 @@ class Frame(ABC):
 
     `native`: the library's own object; `columns`: names, or numbers of an array's coordinates (a
     file's names may be a row of data, so messages do not show them); `path`: the file; `refused`:
-    why columns of certain declared types are not read, as two users could become one.
+    why columns of certain declared types are not read, as two users could become one; `form`: the
+    layout of the lines, if each row is a line of a text file.
     """
 
     libraries: ClassVar[tuple[str, ...]] = ()
-    lines: bool = False
-    """Whether each row is a line of a text file."""
     geometry: bool = False
     """Whether rows have a geometry, with coordinates in the columns `AXES`."""
     crs: str | None = None
@@ -146,9 +146,12 @@ class Frame(ABC):
         columns: Sequence[Any] | None = None,
         path: str | None = None,
         refused: Mapping[str, str] | None = None,
+        form: Layout | None = None,
     ) -> None:
-        self.native, self.path, self.refused = native, path, refused or {}
-        self.columns: Sequence[Any] = list(native.columns) if columns is None else columns
+        self.native, self.path, self.refused, self.form = native, path, refused or {}, form
+        if columns is None:
+            columns = list(native.columns) if form is None else form.columns
+        self.columns = columns
 
     @classmethod
     def takes(cls, table: Any) -> bool:

@@ -48,26 +48,12 @@ VALUE, SEAL, TROUBLE = range(3)
 
 
 class SparkFrame(Frame):
-    """A Spark data frame, computed by its session.
-
-    `form`: the layout of its one column of lines, if it is a text file.
-    """
+    """A Spark data frame, computed by its session; with a `form`, of one column of lines."""
 
     libraries = ("pyspark",)
 
-    def __init__(
-        self,
-        native: Any,
-        path: str | None = None,
-        form: Layout | None = None,
-        refused: dict[str, str] | None = None,
-    ) -> None:
-        super().__init__(native, None if form is None else form.columns, path, refused)
-        self._form = form
-        self.lines = form is not None
-
     def _chosen(self, names: Sequence[str]) -> Any:
-        if self._form is not None:
+        if self.form is not None:
             return self.native.selectExpr(*_LINES)
         return self.native.select(*(self.native[_quoted(name)] for name in names))
 
@@ -78,7 +64,7 @@ class SparkFrame(Frame):
         from pyspark.sql import functions as F
 
         pairs = self._chosen(work.names).mapInArrow(
-            in_partition(work, self._form, number), f"kind long, at long, value {number}"
+            in_partition(work, self.form, number), f"kind long, at long, value {number}"
         )
         sums = pairs.groupBy("kind", "at").agg(F.sum("value").alias("value")).toArrow()
         found = [sums[name].to_numpy() for name in ("kind", "at", "value")]
@@ -88,7 +74,7 @@ class SparkFrame(Frame):
 
     def by_user(self, reading: Reading, rule: UserRule) -> SparkFrame:
         """Records are sorted by user, all of each user in one partition."""
-        read = self._chosen(reading.columns).mapInArrow(rows(reading, self._form), _types(reading))
+        read = self._chosen(reading.columns).mapInArrow(rows(reading, self.form), _types(reading))
         ordered = read.repartition(USER).sortWithinPartitions(USER)
         kinds = _types(reading, rule.weighted)
         return SparkFrame(ordered.mapInArrow(kept(reading, rule), kinds))
@@ -252,7 +238,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
         why = absent(path, "Parquet" if parquet else "text")
         raise InputError(f"{path}: {why} (by Spark, which needs Java)")
     form = None if parquet else layout_of(lines, path, asked)
-    return SparkFrame(frame, path, form, {**unread_in(files), **refused})
+    return SparkFrame(frame, None, path, {**unread_in(files), **refused}, form)
 
 
 def _folders(frame: Any, path: str) -> set[str]:
