@@ -38,8 +38,8 @@ def remark(epsilons: Sequence[Any], forecasts: Sequence[Any], blind: Any) -> str
     subject = "At this size epsilon" if enough == 0 else f"More than {least}"
     where = f"at {least} already" if enough == 0 else "there"
     return (
-        f"{subject} buys almost nothing: half of the runs cost less than "
-        f"{percent(forecasts[enough].median)} more than the best {where}, and less than "
+        f"{subject} buys almost nothing: half of the runs cost at most "
+        f"{percent(forecasts[enough].median)} more than the best {where}, and at most "
         f"{percent(best.median)} more at {top}."
     )
 

@@ -31,6 +31,12 @@ _WITHOUT: dict[Basis | None, tuple[str, str]] = {
     ),
 }
 
+_SEALED = "Nothing on this page was computed from private data other than through these releases."
+_EXPOSED = (
+    "This receipt is that of the releases alone. The centers without privacy on this page are "
+    "protected by nothing."
+)
+
 
 def page(facts: Facts, answers: Mapping[str, str]) -> str:
     """The HTML page; it loads nothing and runs no script."""
@@ -55,8 +61,10 @@ def embedded(receipt: Any) -> str:
     )
 
 
-def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
-    """The receipt in HTML, or the statement that there is no guarantee."""
+def receipt_html(receipt: Any, basis: Basis | None = None, *, exposed: bool = False) -> str:
+    """The receipt in HTML, or the statement that there is no guarantee. `exposed`: the page also
+    shows what was computed without protection.
+    """
     if receipt is None:
         title, text = _WITHOUT[basis]
         tone = "plain" if basis == "public" else "warn"
@@ -75,11 +83,11 @@ def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
         f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in rows_text.items() if text
     )
     noise = "".join(f"<li>{escape(line)}</li>" for line in facts.mechanism_lines())
+    said = f"<p>{_EXPOSED if exposed else _SEALED}</p>"
+    said += "" if exposed else f"<p>{escape(_meaning(facts))}</p>"
     return (
-        '<section class="receipt"><h2>Privacy receipt</h2>'
-        "<p>Nothing on this page was computed from private data other than through these "
-        f"releases.</p><p>{escape(_meaning(facts))}</p><dl>{rows}<dt>Mechanisms</dt><dd><ul>{noise}"
-        "</ul></dd></dl></section>"
+        f'<section class="receipt{" warn" if exposed else ""}"><h2>Privacy receipt</h2>'
+        f"{said}<dl>{rows}<dt>Mechanisms</dt><dd><ul>{noise}</ul></dd></dl></section>"
     )
 
 
@@ -94,9 +102,11 @@ def _meaning(facts: Facts) -> str:
     )
 
 
-def price_html(receipt: Any) -> str:
-    """The receipt and the collapsed statement in HTML; empty without a receipt."""
-    return "" if receipt is None else receipt_html(receipt) + embedded(receipt)
+def price_html(receipt: Any, *, exposed: bool = False) -> str:
+    """The receipt and, unless `exposed`, the collapsed statement; empty without a receipt."""
+    if receipt is None:
+        return ""
+    return receipt_html(receipt, exposed=exposed) + ("" if exposed else embedded(receipt))
 
 
 def statement(facts: Facts, answers: Answers) -> str:

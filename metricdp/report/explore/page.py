@@ -98,8 +98,9 @@ def _accuracy(shown: Shown) -> str:
 def _price(shown: Shown) -> str:
     if shown.receipt is None:
         return receipt_html(None, "public")
+    price = price_html(shown.receipt, exposed=shown.exact_centers is not None)
     if len(shown.levels) == 1:
-        return price_html(shown.receipt)
+        return price
     parts = " + ".join(f"{float(level.epsilon):g}" for level in shown.levels)
     total = float(shown.receipt.epsilon)
     loss = f", and δ = {float(shown.receipt.delta):g}" if shown.receipt.delta else ""
@@ -108,7 +109,7 @@ def _price(shown: Shown) -> str:
         f"<p>This page shows all {len(shown.levels)} levels. Whoever sees it has seen all of them, "
         f"so together they cost ε = {parts} = <b>{total:g}</b>{loss}, which was charged. A level "
         "is chosen in view of the others, so publishing only one of them afterwards is not "
-        "cheaper.</p></section>" + price_html(shown.receipt)
+        "cheaper.</p></section>" + price
     )
 
 

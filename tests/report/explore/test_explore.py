@@ -146,8 +146,11 @@ def test_without_the_administrator_no_center_without_privacy_is_anywhere(metric,
     assert "Do not publish" not in page and 'value="exact"' not in page
     assert data_of(page)["exact"] is None
     whole = explored(metric, administrator=records(metric), objective="k-means")
+    assert "Nothing on this page" in page and "sure of it from this page" in page
     page = whole.page()
     assert "Do not publish this page" in page and 'role="alert"' in page and 'value="exact"' in page
+    assert "are protected by nothing" in page  # so nothing is promised of the page as a whole
+    assert not [said for said in ("Nothing on this", "sure of it", "Privacy state") if said in page]
     assert {metric.ids[0], metric.ids[-1]} <= {c["id"] for c in data_of(page)["exact"]}
     expected = mdp.k_means(metric, k=3, weights={metric.ids[0]: 400, metric.ids[-1]: 400}).centers
     assert whole.exact_centers == expected
