@@ -110,6 +110,7 @@ class BudgetError(MetricDPError):
         self.left = left
         self.what = what
         facts = f"asked {what} {_show(asked)}, spent {_show(spent)}, left {_show(left)}"
+        facts += f", exactly {left}" if _show(asked) == _show(left) else ""
         super().__init__(f"privacy budget refused: {facts}")
 
 

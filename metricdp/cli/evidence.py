@@ -17,7 +17,8 @@ def run(args: Namespace) -> None:
         raise InputError(f"--registry {args.registry}: must end in {', '.join(endings)}")
     asked = ((name, getattr(args, name)) for name in ("answers", "audit", "evaluation"))
     more = {name: _json(path) for name, path in asked if path is not None}
-    found = evidence(_json(args.result), **more)
+    result = _json(args.result, "; a result is what `metricdp cluster --output FILE.json` wrote")
+    found = evidence(result, **more)
     files = {path: found.text_for(path) for path in (args.registry, args.html) if path is not None}
     streams.show_result(streams.to_json(found.to_dict()))
     for path, text in files.items():
@@ -31,8 +32,8 @@ def run(args: Namespace) -> None:
         note(f"for you to answer: {', '.join(found.blanks)}")
 
 
-def _json(path: str) -> Any:
-    parsed = streams.read_json(path)
+def _json(path: str, hint: str = "") -> Any:
+    parsed = streams.read_json(path, hint)
     if not isinstance(parsed, dict):
         raise InputError(f"{path}: must hold a JSON object")
     return parsed

@@ -373,7 +373,8 @@ def _check_column(user: Any) -> None:
     several = isinstance(user, str | bytes | Mapping) or hasattr(user, "columns")
     if several or getattr(user, "ndim", 1) != 1:
         raise InputError(
-            "user must give one entry per record; of a table or a file, name its column (user=)"
+            "user must give one entry per record; of a table or a file, name its column (user= of "
+            "from_frame or contributions)"
         )
 
 

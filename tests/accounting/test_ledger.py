@@ -121,6 +121,8 @@ def test_refusal_says_asked_spent_left_and_charges_nothing():
     expected = (Fraction(1, 2), Fraction(3, 4), Fraction(1, 4))
     assert (refused.asked, refused.spent, refused.left) == expected
     assert str(refused) == "privacy budget refused: asked epsilon 0.5, spent 0.75, left 0.25"
+    close = refuses("", ledger.charge, "0.25000001", error=BudgetError)
+    assert str(close).endswith("asked epsilon 0.25, spent 0.75, left 0.25, exactly 1/4")
     words = "asked delta 1e-05, spent 0, left 1e-06"
     refuses(words, ledger.charge, 0.1, error=BudgetError, delta=1e-5)
     assert ledger.spent == Fraction(3, 4)

@@ -43,7 +43,7 @@ def test_yaml(world, capsys):
 @cases(
     ("argv", "words"),
     (["gone.json"], "gone.json"),
-    (["homes.csv"], "is not JSON"),
+    (["homes.csv"], "is not JSON; a result is what `metricdp cluster --output FILE.json` wrote"),
     (["result.json", "--registry", "x.csv"], "must end in .yaml"),
     (["result.json", "--html", "x.yaml"], "must end in .html"),
     (["result.json", "--registry", "result.json"], "are the same file"),

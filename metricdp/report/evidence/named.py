@@ -112,7 +112,8 @@ def product(facts: Facts) -> str:
     method = facts.made.get("method", "")
     options = facts.made.get("options") or {}
     k = (options.get("k") or {}).get("value")
-    centers = f"{k:,} cluster centers" if isinstance(k, int) else "noisy counts of public areas"
+    counts = "noisy counts of public areas, and what was computed from them"
+    centers = f"{k:,} cluster centers" if isinstance(k, int) else counts
     what = _PRODUCTS.get(call, centers)
     return f"{what[0].upper()}{what[1:]}, made by metricdp.{call} (method: {method})."
 
