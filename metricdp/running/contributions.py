@@ -77,6 +77,8 @@ class Contributions(NamedTuple):
     >>> found = mdp.contributions([f"u{i}" for i in range(5000)] * 2, epsilon=1)
     >>> found.max_contributions, sorted(found.counts)[:2]
     (2, [1, 2])
+    >>> mdp.Contributions.from_dict(found.to_dict()) == found
+    True
     """
 
     max_contributions: int
