@@ -22,11 +22,10 @@ from typing import NamedTuple
 
 PARTS_FACTOR = 0.6
 PARTS_POWER = 0.8
-FINER_POWER = 0.2
 FINER_FROM = 50.0
-"""M = 0.6 · x^0.8 parts for x records per unit of noise; for few records in a plane x^0.2 times as
-many, that is 0.6 · x. Below x = 133 the factor is x / `FINER_FROM`, below `FINER_FROM` 1: there
-noise costs more than finer parts gain (benchmarks/adaptive.md).
+"""M = 0.6 · x^0.8 parts for x records per unit of noise; for few records in a plane, whose only
+round this is, x / `FINER_FROM` times as many. Below `FINER_FROM` finer parts add more noise than
+they gain (benchmarks/adaptive.md).
 """
 FEWEST_PARTS = 16
 MOST_PARTS = 1 << 15
@@ -34,11 +33,12 @@ MOST_PARTS = 1 << 15
 ENOUGH = 150.0
 ENOUGH_FOR_FAST = 600.0
 """Records per unit of noise from which there are three rounds, or the plan of fast growth."""
-ENOUGH_FOR_TWO = 200.0
+ENOUGH_FOR_TWO = 120.0
 ENOUGH_FOR_POINTS = 300.0
 ENOUGH_IN_PLANE = 1000.0
-"""The same where balls grow as in a plane: from which there are two rounds; a third, if demand may
-be on single points; and the plan of other universes, with splits learned from counts alone.
+"""The same where balls grow as in a plane: from which there are two rounds (with more, demand in few
+places is missed; with fewer, even demand costs more); a third, if demand may be on single points;
+and the plan of other universes, with splits learned from counts alone.
 """
 VISIBLE = 3.0
 """Demand at one of s points is visible above ln s + `VISIBLE` units of its noise."""
@@ -94,8 +94,7 @@ def planned(records: float, scale: float, growth: float) -> tuple[Round, ...]:
     """
     enough = records / scale
     if few_in_plane(records, scale, growth):
-        finer = min(max(enough, 1.0) ** FINER_POWER, max(enough / FINER_FROM, 1.0))
-        one = Round(Fraction(1), finer)
+        one = Round(Fraction(1), max(enough / FINER_FROM, 1.0))
         if enough >= ENOUGH_FOR_POINTS:
             return POINTS
         return TWO if enough >= ENOUGH_FOR_TWO else (one,)
