@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import read_json
 from metricdp.errors import InputError
-from metricdp.universe.text import naming
 
 if TYPE_CHECKING:
     from metricdp.metrics.base import Metric
@@ -36,8 +35,7 @@ def read_centers(path: str, metric: Metric, layer: str | None = None) -> list[An
         raise InputError(f"{path}: has no list 'centers'; {_WROTE}")
     if any(isinstance(c, bool) or not isinstance(c, str | int | float) for c in centers):
         raise InputError(f"{path}: centers must be vertex ids, numbers or text")
-    with naming(path):
-        metric.site_positions(centers)
+    _check(metric.site_positions, centers, path)
     return centers
 
 
@@ -75,8 +73,7 @@ def read_vertices(path: str, metric: Metric, layer: str | None = None) -> list[A
         ids = _ids(table, name, metric.sites)
     if not ids:
         raise InputError(f"{path}: has no rows")
-    with naming(path):
-        metric.site_positions(ids)
+    _check(metric.site_positions, ids, path)
     return ids
 
 
@@ -148,10 +145,17 @@ def read_by_vertex(
     if not ids:
         raise InputError(f"{path}: has no rows")
     if not of_nodes:
-        with naming(path):
-            positions(ids)  # unknown ones are refused
+        _check(positions, ids, path)
     check_distinct(ids, f"{path}: a vertex is listed once")
     return ids, table
+
+
+def _check(positions: Callable[[Iterable[Any]], Any], ids: Iterable[Any], path: str) -> None:
+    """Refuse unknown ids, naming their file."""
+    from metricdp.universe.text import naming
+
+    with naming(path):
+        positions(ids)
 
 
 def _nearest(file: File, frame: Any, metric: Metric) -> list[Any]:
