@@ -20,10 +20,13 @@ from metricdp.privacy.evaluation import exact_counts
 from metricdp.progress import doing
 from metricdp.records.engines.embedded import check_lasting
 from metricdp.records.engines.geographic import is_geographic
+from metricdp.records.engines.opening import opened
 from metricdp.universe.crs import WGS84, described
 
 DATASET = "dataset:"
 """Prefix of the name of a data set, in place of a graph's path."""
+WEIGHT = "weight"
+"""Column of ``--weights``, and of coresets."""
 COSTS = "costs"
 """Value of ``--format`` for cost tables."""
 _OF_TABLES = ("format", "weight", "source", "target")
@@ -113,6 +116,7 @@ def read_demand(args: Namespace, metric: Metric) -> PrivateDemand:
     if snapped and args.max_snap is None and args.box is None:
         far = "a record of another town counts at the nearest vertex, however far that is"
         note(f"note: {far}; --max-snap 2km leaves it out, --box refuses it")
+    _note_on_weights(args)
     doing("reading the demand")
     asked = ("x", "y", "max_snap", "box", "engine", "user", "max_contributions", "weighting")
     given = {name: getattr(args, name, None) for name in asked}
@@ -121,6 +125,16 @@ def read_demand(args: Namespace, metric: Metric) -> PrivateDemand:
     if getattr(args, "caps", None) is not None:
         options["caps"] = mdp.Caps(*args.caps)
     return mdp.PrivateDemand.from_frame(metric, args.demand, args.demand_column, **options)
+
+
+def _note_on_weights(args: Namespace) -> None:
+    """Note that a column of weights, which a file of public demand has, is not read."""
+    column = args.demand_column or args.x or "vertex"
+    if getattr(args, "engine", None) in (None, "embedded") and not is_geographic(args.demand):
+        columns = opened(args.demand, asked=[column]).columns
+        if WEIGHT in columns and WEIGHT not in (column, args.y, getattr(args, "user", None)):
+            rule = "each row is one record; public weights are for metricdp cluster --weights"
+            note(f"note: the column {WEIGHT!r} of {args.demand} is not read: {rule}")
 
 
 def read_as_weights(args: Namespace, metric: Metric) -> Floats:

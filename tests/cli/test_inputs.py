@@ -16,7 +16,7 @@ from metricdp.cli import build_parser, main
 from metricdp.errors import InputError, ShatteredGraphError
 from metricdp.universe.graph import build_graph
 from tests import cases, refuses
-from tests.cli_world import fails, run, works
+from tests.cli_world import build_road, fails, run, works
 
 RING = "from,to,time,oneway\na,b,1,1\nb,c,2,1\nc,a,4,1\nc,d,1,0\nd,e,1,1\n"
 ASK = "cluster ring.csv -k 1"
@@ -197,6 +197,16 @@ def test_a_noisy_number_that_is_too_small_is_said(town, capsys):
     assert run(capsys, *asked, "-q").err == ""
     (town / "nobody.csv").write_text("vertex\n" + "3\n" * 500)
     assert few not in run(capsys, *asked).err
+
+
+def test_weights_of_a_demand_file_are_told_to_be_unread(here, capsys):
+    """As a file of public demand has them, or a coreset."""
+    build_road(here, 9, ["3,7", "5,9"], "vertex,weight")
+    call = "cluster roads.csv -k 1 --demand homes.csv"
+    said = "the column 'weight' of homes.csv is not read: each row is one record"
+    assert said in works(capsys, call, "--epsilon", "1").err
+    assert said in works(capsys, call, "--non-private").err
+    assert said not in works(capsys, call, "--demand-column", "weight", "--non-private").err
 
 
 def test_places_of_no_vertex_are_none():

@@ -218,12 +218,13 @@ def _mean_distance(distance: Floats, noisy: Floats | None) -> float | None:
 
 
 def _with_intervals(centers: list[dict[str, Any]], evaluation: Any) -> list[dict[str, Any]]:
-    """The records of centers, with intervals of their loads if an evaluation has them."""
+    """The records of centers; if an evaluation has their loads with intervals, with these."""
     loads = getattr(evaluation, "loads", None)
     if loads is None or np.shape(loads.low) != (len(centers),):
         return centers
-    ends = ({"low": short(low), "high": short(high)} for low, high in zip(loads.low, loads.high))
-    return [record | both for record, both in zip(centers, ends)]
+    mass = [None if c["mass"] is None else short(load) for c, load in zip(centers, loads.estimate)]
+    ends = zip(mass, map(short, loads.low), map(short, loads.high))
+    return [c | dict(zip(("mass", "low", "high"), each)) for c, each in zip(centers, ends)]
 
 
 def _summary(

@@ -305,8 +305,10 @@ def test_an_evaluation_gives_intervals_of_loads_and_of_the_mean_distance():
     plain = map_page(universe, result.centers, **said)
     reported = centers_of(whole)
     assert [c["low"] <= c["high"] for c in reported] == [True, True]
-    for center, low in zip(reported, result.summary().loads.low.tolist()):
+    loads = result.summary().loads
+    for center, low, load in zip(reported, loads.low.tolist(), loads.estimate.tolist()):
         assert center["low"] == pytest.approx(low, rel=1e-3, abs=1)
+        assert center["mass"] == pytest.approx(load, rel=1e-3, abs=1)  # not the weights' sum
     assert "free of charge" in whole and "low" not in centers_of(plain)[0]
     (fact,) = re.findall(r"<dt>Mean distance</dt><dd>(.*?)</dd>", whole)
     assert re.fullmatch(r"[\d.,]+ m; 95 % interval [\d.,]+ m to [\d.,]+ m", fact)
