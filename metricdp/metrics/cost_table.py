@@ -106,9 +106,9 @@ class CostTable(RowCosts):
             raise InputError(
                 f"costs must have shape (n_sites, n_clients), both at least 1; got {matrix.shape}"
             )
-        self.costs = _complete(matrix, unreachable)
         self.ids = checked_ids(clients, matrix.shape[1], "clients")
         self._sites = checked_ids(sites, matrix.shape[0], "sites")
+        self.costs = self._complete(matrix, unreachable)
         self._site_at = {site: i for i, site in enumerate(self._sites)}
         self.name = f"{matrix.shape[0]:,} sites × {matrix.shape[1]:,} clients"
         self._largest = checked_extent(float(self.costs.max()))
@@ -164,29 +164,38 @@ class CostTable(RowCosts):
         yield self.costs + 0.0
         yield np.frombuffer(repr(list(self._sites)).encode("utf-8"), np.uint8)
 
+    def _complete(self, matrix: Floats, unreachable: float | None) -> Floats:
+        """The costs, with missing ones replaced; checked to be finite and not negative."""
+        missing = ~np.isfinite(matrix)
+        if (matrix < 0).any():
+            raise InputError(
+                f"costs must not be negative; {int((matrix < 0).sum()):,} are, the first "
+                f"{self._pair(matrix < 0)}"
+            )
+        if not missing.any():
+            return matrix
+        if unreachable is None:
+            alone = int(missing.all(axis=0).sum())
+            more = f", and {alone:,} clients cannot be reached at all" if alone else ""
+            raise InputError(
+                f"{int(missing.sum()):,} of {matrix.size:,} pairs of site and client have no "
+                f"finite cost, the first {self._pair(missing)}{more}; leave such clients out, or "
+                f"say what a pair costs that cannot be reached (unreachable=)"
+            )
+        most = float(floats(unreachable, "unreachable must be a number"))
+        if not 0 <= most < np.inf:
+            raise InputError(
+                f"unreachable must be finite and not negative, got {shown(unreachable)}"
+            )
+        return np.where(missing, most, matrix)
+
+    def _pair(self, those: NDArray[np.bool_]) -> str:
+        """The first of those pairs, as text."""
+        site, client = np.argwhere(those)[0].tolist()
+        return f"from {shown(self._sites[site])} to {shown(self.ids[client])}"
+
     def check(self) -> None:
         """Nothing: the whole table was checked when it was made."""
-
-
-def _complete(matrix: Floats, unreachable: float | None) -> Floats:
-    """The costs, with missing ones replaced; checked to be finite and not negative."""
-    missing = ~np.isfinite(matrix)
-    if (matrix < 0).any():
-        raise InputError(f"costs must not be negative; {int((matrix < 0).sum()):,} are")
-    if not missing.any():
-        return matrix
-    if unreachable is None:
-        alone = int(missing.all(axis=0).sum())
-        more = f", and {alone:,} clients cannot be reached at all" if alone else ""
-        raise InputError(
-            f"{int(missing.sum()):,} of {matrix.size:,} pairs of site and client have no finite "
-            f"cost{more}; leave such clients out, or say what a pair costs that cannot be reached "
-            f"(unreachable=)"
-        )
-    most = float(floats(unreachable, "unreachable must be a number"))
-    if not 0 <= most < np.inf:
-        raise InputError(f"unreachable must be finite and not negative, got {shown(unreachable)}")
-    return np.where(missing, most, matrix)
 
 
 class CostedMetric(RowCosts):

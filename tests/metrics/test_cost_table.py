@@ -98,7 +98,7 @@ def test_missing_pairs_are_refused_or_stated():
 
 @cases(
     ("options", "said"),
-    ({"costs": [[1, -1]]}, "must not be negative; 1 are"),
+    ({"costs": [[1, -1]]}, "must not be negative; 1 are, the first from 0 to 1"),
     ({"costs": [1, 2]}, "must have shape"),
     ({"costs": [[]]}, "both at least 1"),
     ({"costs": [["a"]]}, "must be numbers"),
