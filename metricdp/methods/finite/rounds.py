@@ -36,9 +36,9 @@ ENOUGH_FOR_FAST = 600.0
 ENOUGH_FOR_TWO = 120.0
 ENOUGH_FOR_POINTS = 300.0
 ENOUGH_IN_PLANE = 1000.0
-"""The same where balls grow as in a plane: from which there are two rounds (with more, demand in few
-places is missed; with fewer, even demand costs more); a third, if demand may be on single points;
-and the plan of other universes, with splits learned from counts alone.
+"""The same where balls grow as in a plane: from which there are two rounds (with more, demand in
+few places is missed; with fewer, even demand costs more); a third, if demand may be on single
+points; and the plan of other universes, with splits learned from counts alone.
 """
 VISIBLE = 3.0
 """Demand at one of s points is visible above ln s + `VISIBLE` units of its noise."""
