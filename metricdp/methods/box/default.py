@@ -267,7 +267,7 @@ ENOUGH = 1 << 18
 RECORDS_PER_NOISE = 1 << 15
 """Size of the rounds' sample: the first, or the second times a sum's noise, if that is larger."""
 
-FEW = 64_000.0
+FEW = 128_000.0
 FEW_DIMENSIONS = 6
 ASSUMED_CENTERS = 20
 """In up to six dimensions d, fewer than `FEW` / d^4 records per unit of noise and center (20

@@ -204,7 +204,7 @@ def test_few_records_in_four_dimensions_are_counted_in_halves():
     assert np.median([cost(points, one.centers, 2) for one in found]) < 3 * best
     found = [mdp.release(space, demand, epsilon="1/5"), *found]
     asked = [{one.query.split()[0] for one in result.receipt.mechanisms} for result in found]
-    # the noisy number passes 6,250, from which on sums win, once in 180 draws
+    # the noisy number passes 12,500, from which on sums win, once in 10^18 draws
     assert asked[0] == {"number", "histogram"} and asked.count(asked[0]) > 20
     assert {result.receipt.epsilon for result in found} == {Fraction(1, 5)}
     with_delta = mdp.k_means(space, demand, 5, epsilon="1/5", delta=DELTA)
