@@ -138,13 +138,19 @@ class LocalSearch(Method):
 
     def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
         """Only what the start asks for, which is confirmed here."""
-        if self._start_method is not None and not only_one_answer(question):
-            self._start_method.confirm(terms.at(self._price_of_start(terms)), question)
+        start = self._paid_start(question)
+        if start is not None and not only_one_answer(question):
+            start.confirm(terms.at(self._price_of_start(terms)), question)
         return []
 
     def asks_nothing(self, question: Question) -> bool:
-        """Whether there is only one answer."""
-        return only_one_answer(question)
+        """Whether there is only one answer, or no swap from a start that is free."""
+        return only_one_answer(question) or (not self.steps and not self._paid_start(question))
+
+    def _paid_start(self, question: Question) -> Method | None:
+        """The method of a start that asks something."""
+        start = self._start_method
+        return None if start is None or start.asks_nothing(question) else start
 
     def work(self, terms: Terms, question: Question) -> Steps:
         """The last centers, or the set selected at the end. Without swaps the start gets all."""
@@ -158,7 +164,8 @@ class LocalSearch(Method):
             names = [question.names(each) for each in visited]
             query = CentersQuery(question.metric, names, power=question.power, cap=self.cap)
             at = visited[(yield Select(query, (yield Account()).left))]
-        receipt = (yield Account()).receipt
+        free = self.asks_nothing(question)
+        receipt = terms.nothing() if free else (yield Account()).receipt
         return Result(question.names(at), question.k, self.name, receipt)
 
     def visited(self, terms: Terms, question: Question) -> Generator[Any, Any, list[Ints]]:
@@ -201,8 +208,11 @@ class LocalSearch(Method):
         if self._start_method is None:
             return public_start(question, self.start == "k-median++")
         work = partial(self._start_method.work, question=question)
-        start = answer_of((yield Within(self._price_of_start(terms), work)), question)
-        return question.metric.positions(start.centers)
+        if self._paid_start(question) is None:
+            outcome = yield from work(terms)
+        else:
+            outcome = yield Within(self._price_of_start(terms), work)
+        return question.metric.positions(answer_of(outcome, question).centers)
 
 
 def only_one_answer(question: Question) -> bool:

@@ -112,6 +112,15 @@ def test_a_start_may_be_any_method():
         assert result.receipt.mechanisms[-1].epsilon == Fraction(1, 4)
 
 
+def test_a_start_that_asks_nothing_costs_nothing():
+    demand = mdp.PrivateDemand(ROAD, [3] * 10)
+    for start in ("random", mdp.methods.Uniform()):
+        for steps in (0, 1):
+            ledger, method = Ledger(1), LocalSearch(start=start, steps=steps)
+            result = mdp.k_median(ROAD, demand, 2, epsilon=1, ledger=ledger, method=method)
+            assert ledger.spent == result.receipt.epsilon == steps
+
+
 @cases(
     "options",
     *each(steps=[-1, 1.5, True], start=["best", 3, mdp.methods.Quadtree()], share=[0, 1, "x"]),
