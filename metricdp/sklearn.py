@@ -59,9 +59,10 @@ KNOWN: dict[str, Callable[[Floats], Metric]] = {
     "chebyshev": ChebyshevMetric,
 }
 """Distances that the solver computes from points; scikit-learn computes all others."""
-_STARTS = (4, 2)
-"""Starts with a block of all distances, and without: they cost at most what FasterPAM does.
-`k_median`'s dozens and six take 3 to 15 times as long for .1 % less (``benchmarks/medoids.md``).
+_STARTS, _FEW_PAIRS = (16, 4, 2), 100_000
+"""Starts with few distances, with a block of all, and without: they cost at most what FasterPAM
+does. `k_median`'s dozens and six take 3 to 15 times as long for .1 % less, but of four starts on
+12 to 150 rows one in 150 ended 1.5 to 7 % dearer (``benchmarks/medoids.md``).
 """
 
 
@@ -197,6 +198,7 @@ class KMedoids(Clusterer):
             raise InputError(
                 f"n_clusters={k} needs as many rows with a weight, got n_samples={len(allowed)}"
             )
+        pairs = len(universe) * len(allowed)
         found = solve_with(
             checked_effort(self.effort),
             universe,
@@ -204,7 +206,7 @@ class KMedoids(Clusterer):
             k,
             candidates=allowed,
             seed=self._seed(),
-            starts=_STARTS[len(universe) * len(allowed) > WHOLE_BLOCK],
+            starts=_STARTS[(pairs > _FEW_PAIRS) + (pairs > WHOLE_BLOCK)],
             time_limit=checked_time_limit(self.time_limit),
             first=self._first(at, k, total),
         )

@@ -302,6 +302,16 @@ def test_small_optima_are_found(metric):
         assert np.allclose(own, chosen.min(axis=1))
 
 
+def test_small_tables_of_no_metric_are_searched_from_more_starts():
+    """Of four starts the second of these ended .8 % above the best, others up to 16 %."""
+    for seed in range(20):
+        square = np.random.default_rng(seed).random((16, 16))
+        square += square.T
+        np.fill_diagonal(square, 0)
+        model = KMedoids(3, metric="precomputed", random_state=0).fit(square)
+        assert np.isclose(model.inertia_, best(square, np.ones(16), 3), rtol=1e-5)
+
+
 def test_a_matrix_and_its_points_have_the_same_answer():
     X = np.random.default_rng(1).normal(size=(60, 2))
     matrix = pairwise_distances(X)
