@@ -332,8 +332,7 @@ def _descend(
     ring: NDArray,
     log: NDArray,
     logged: int,
-    cost: float,
-    tolerance: float,
+    least_gain: float,
     most: int,
 ) -> tuple:
     """Try queued candidates and take improving swaps at once, until the queue is empty."""
@@ -348,7 +347,7 @@ def _descend(
             continue
         ring[3] += near.site_start[i + 1] - near.site_start[i]
         gain, slot = _best_swap(near, state, work, i)
-        if gain < -tolerance * abs(cost):
+        if gain < -least_gain:
             if logged < len(log):
                 log[logged, 0], log[logged, 1] = slot, state.centers[slot]
             logged += 1
@@ -358,7 +357,7 @@ def _descend(
 
 @njit(cache=True, nogil=True)
 def descended(
-    near: Near, state: Labels, work: _Workspace, order: NDArray, cost: float, tolerance: float
+    near: Near, state: Labels, work: _Workspace, order: NDArray, cost: float, least_gain: float
 ) -> float:
     """Try all candidates in an order, then those affected by swaps. Returns the cost."""
     m = len(work.queue)
@@ -370,7 +369,7 @@ def descended(
         ring[1] = (ring[1] + 1) % m
         ring[2] += 1
     none, most = np.int64(0), np.int64(1 << 60)
-    return cost + _descend(near, state, work, ring, log, none, cost, tolerance, most)[0]
+    return cost + _descend(near, state, work, ring, log, none, least_gain, most)[0]
 
 
 @njit(cache=True, nogil=True)
@@ -383,7 +382,7 @@ def kick_and_descend(
     effort: NDArray,
     temperature: float,
     cost: float,
-    tolerance: float,
+    least_gain: float,
     best: NDArray,
     best_cost: float,
 ) -> tuple:
@@ -440,15 +439,15 @@ def kick_and_descend(
             log[logged, 0], log[logged, 1] = slot, state.centers[slot]
             logged += 1
             change += _swap(near, state, work, ring, slot, row, np.bool_(True))
-        more, logged = _descend(near, state, work, ring, log, logged, cost, tolerance, len(log))
+        more, logged = _descend(near, state, work, ring, log, logged, least_gain, len(log))
         change += more
         # Metropolis rule: accept a rise of random size, else undo all swaps.
-        limit = tolerance * abs(cost)
+        limit = least_gain
         if current_temperature > 0:
             limit -= current_temperature * np.log(1.0 - uniform(coins))
         if change <= limit:
             cost += change
-            if cost < best_cost - tolerance * abs(cost):
+            if cost < best_cost - least_gain:
                 best_cost = cost
                 copy_into(best, state.centers)
         else:

@@ -132,6 +132,9 @@ def near_search(
     return min(search.found(rows), before, key=lambda one: one[0])
 
 
+_NOISE = 1e-14  # above rounding of sums, as a share of the largest that they can hold
+
+
 class _Search:
     """Costs, fixed rows and the deadline; `work_left`: entries that chains may still read."""
 
@@ -276,7 +279,12 @@ class _Search:
         space = kernels.workspace(len(order), len(rows))
         if self.deadline.over:
             return rows
-        cost = kernels.descended(near, state, space, order, cost, TOLERANCE)
+        # Smaller gains may be rounding: of weights of both signs, and of second nearest costs.
+        weight = np.abs(near.weights)
+        least_gain = max(
+            TOLERANCE * float(weight @ state.c_first), _NOISE * float(weight @ near.far)
+        )
+        cost = kernels.descended(near, state, space, order, cost, least_gain)
         warm = temperature * abs(cost) / len(rows)
         best = state.centers.copy()
         least = cost
@@ -285,7 +293,7 @@ class _Search:
         while effort[0] < work and not self.deadline.over:
             effort[1] = min(effort[0] + step, work)
             cost, least = kernels.kick_and_descend(
-                near, state, space, fixed, coins, effort, warm, cost, TOLERANCE, best, least
+                near, state, space, fixed, coins, effort, warm, cost, least_gain, best, least
             )
             mixed = _crossover(near, best, state.centers)
             better = kernels.state_at(near, mixed, 0)[1]

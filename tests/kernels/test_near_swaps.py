@@ -45,7 +45,7 @@ def test_the_state_is_what_it_is_by_definition(seed, reach, heat):
     state, cost = near_swaps.state_at(near, rows, fixed)
     check(near, costs, state, cost, fixed)
     space = near_swaps.workspace(30, 6)
-    cost = near_swaps.descended(near, state, space, np.arange(30), cost, 1e-9)
+    cost = near_swaps.descended(near, state, space, np.arange(30), cost, 1e-9 * abs(cost))
     check(near, costs, state, cost, fixed)
     best, least = state.centers.copy(), cost
     effort = np.array([0, 4000, 20000])
@@ -66,10 +66,9 @@ def test_the_state_is_what_it_is_by_definition(seed, reach, heat):
 def test_a_descent_ends_where_no_swap_of_a_whole_list_improves():
     near, costs, rows = problem(1, 100.0)
     state, cost = near_swaps.state_at(near, rows, 0)
-    cost = near_swaps.descended(near, state, near_swaps.workspace(30, 6), np.arange(30), cost, 1e-9)
-    again = near_swaps.descended(
-        near, state, near_swaps.workspace(30, 6), np.arange(30), cost, 1e-9
-    )
+    asked = near, state, near_swaps.workspace(30, 6), np.arange(30)
+    cost = near_swaps.descended(*asked, cost, 1e-9)
+    again = near_swaps.descended(*asked, cost, 1e-9)
     assert again == cost
     for slot in range(6):
         for row in np.setdiff1d(np.arange(30), state.centers):

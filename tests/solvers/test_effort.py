@@ -70,3 +70,13 @@ def test_points_without_a_near_candidate():
     for k in (1, 2, 3):
         found = solve_with("thorough", mdp.PrecomputedMetric(away), np.array([1.0, 1, 1, 0]), k)
         assert found.cost == 0
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, -1.0] * 12])
+def test_gains_by_rounding_alone_are_not_taken(weights):
+    """Of tight clusters far apart, and of weights of both signs: swaps went on without end."""
+    rng = np.random.default_rng(0)
+    middles = np.repeat(rng.uniform(-1e6, 1e6, (4, 2)), 6, axis=0)
+    tight = mdp.EuclideanMetric(middles + 1e-3 * rng.normal(size=(24, 2)))
+    found = mdp.k_means(tight, k=4, weights=weights, effort="thorough")
+    assert weights or found.cost < 1e-3
