@@ -241,13 +241,23 @@ def _best_swap(near: Near, state: Labels, work: _Workspace, row: int) -> tuple:
     # Slots with savings, then the slot of least loss.
     best = state.losses[1]
     slot = -1
+    negative = False
     for t in range(count):
         s = touched[t]
         value = state.losses[size + s] - savings[s]
+        negative = negative or savings[s] < 0.0
         if value < best:
             best = value
             slot = s
-        savings[s] = 0.0
+    if negative:  # of negative weights: the slot of least loss may be one of these
+        best = np.inf
+        for s in range(len(state.centers)):
+            value = state.losses[size + s] - savings[s]
+            if value < best:
+                best = value
+                slot = s
+    for t in range(count):
+        savings[touched[t]] = 0.0
     if slot < 0:
         slot = _cheapest_slot(state.losses)
     return common_change + best, slot

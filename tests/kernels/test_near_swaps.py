@@ -91,3 +91,19 @@ def test_lists_of_a_block():
     assert set(zip(owner.tolist(), client.tolist())) == pairs
     assert (block[owner, client] == other).all()
     assert near_of_block(block, reach, int(start[-1]) - 1) is None
+
+
+@pytest.mark.parametrize("reach", [7.0, 100.0])
+def test_the_best_swap_is_the_best_of_all_with_weights_of_both_signs(reach):
+    for seed in range(10):
+        near, _, rows = problem(seed, reach)
+        signs = np.random.default_rng(seed).choice([-1.0, 1.0], len(near.weights))
+        near = near._replace(weights=near.weights * signs)
+        state, cost = near_swaps.state_at(near, rows, 0)
+        for row in np.setdiff1d(np.arange(30), rows):
+            gain, slot = near_swaps._best_swap(near, state, near_swaps.workspace(30, 6), row)
+            after = [
+                near_swaps.state_at(near, np.where(np.arange(6) == s, row, rows), 0)[1]
+                for s in range(6)
+            ]
+            assert gain == pytest.approx(min(after) - cost) == pytest.approx(after[slot] - cost)
