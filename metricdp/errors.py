@@ -161,7 +161,11 @@ def _show(value: Fraction) -> str:
 
 
 def not_text(data: bytes = b"") -> str:
-    """What a file is that is not UTF-8 text, by its first bytes, and what to do."""
+    """What a file is that is not UTF-8 text, by its first bytes, and what to do.
+
+    >>> not_text()
+    'is not UTF-8 text: save it as UTF-8'
+    """
     if data.startswith(WORKBOOKS):
         return "is a workbook or an archive, not text: save the sheet as CSV (UTF-8)"
     return "is not UTF-8 text: save it as UTF-8"
