@@ -118,7 +118,7 @@ class Run:
         budget = self.budget
         if isinstance(budget, ZCDPAccountant):
             return Fraction(1 - budget.spent_rho / budget.rho)
-        return Fraction(budget.left / budget.epsilon)
+        return Fraction(budget.left / budget.epsilon) if budget.epsilon else Fraction(0)
 
     def _measured(self, query: Query, share: Fraction, image: Image | None) -> Release:
         release = measure(self._seen(image), query, self.terms.part(share), self.budget)

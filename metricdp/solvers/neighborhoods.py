@@ -58,6 +58,8 @@ solution of a chain are recombined.
 """
 _SHORT = 0.25
 """Length of chains in the first round (of a quick search the only one); it doubles each round."""
+_NOISE = 1e-14
+"""Least gain, as a share of the largest cost that lists can hold: above the rounding of sums."""
 _LARGEST_REGION = 0.5
 """Largest share of the demand points in a region: larger ones gain nothing by a search of their
 own.
@@ -130,9 +132,6 @@ def near_search(
         return None
     rows = search._chains(near, [before[1]], rng, looks * len(near.site))[0]
     return min(search.found(rows), before, key=lambda one: one[0])
-
-
-_NOISE = 1e-14  # above rounding of sums, as a share of the largest that they can hold
 
 
 class _Search:
@@ -281,9 +280,7 @@ class _Search:
             return rows
         # Smaller gains may be rounding: of weights of both signs, and of second nearest costs.
         weight = np.abs(near.weights)
-        least_gain = max(
-            TOLERANCE * float(weight @ state.c_first), _NOISE * float(weight @ near.far)
-        )
+        least_gain = max(TOLERANCE * (weight @ state.c_first), _NOISE * (weight @ near.far))
         cost = kernels.descended(near, state, space, order, cost, least_gain)
         warm = temperature * abs(cost) / len(rows)
         best = state.centers.copy()

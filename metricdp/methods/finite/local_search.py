@@ -164,8 +164,7 @@ class LocalSearch(Method):
             names = [question.names(each) for each in visited]
             query = CentersQuery(question.metric, names, power=question.power, cap=self.cap)
             at = visited[(yield Select(query, (yield Account()).left))]
-        free = self.asks_nothing(question)
-        receipt = terms.nothing() if free else (yield Account()).receipt
+        receipt = (yield Account()).receipt
         return Result(question.names(at), question.k, self.name, receipt)
 
     def visited(self, terms: Terms, question: Question) -> Generator[Any, Any, list[Ints]]:
