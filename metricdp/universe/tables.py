@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +38,8 @@ class Table:
         Line number of each row, for messages; empty for files without lines.
     text : frozenset of str
         Columns declared as text (Parquet strings), which become numbers only on request.
+    written : callable
+        The same table with every cell as it is written, where a file was read as numbers.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class Table:
     has_header: bool = field(default=True, kw_only=True)
     lines: Sequence[int] = field(default=(), kw_only=True)
     text: frozenset[str] = field(default=frozenset(), kw_only=True)
+    written: Callable[[], Table] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return self.n_rows
@@ -90,7 +93,7 @@ class Table:
     def ids(self, name: str) -> Ints | list[Any]:
         """Return a column of vertex or user ids: int64, or a list of int, float or str.
 
-        Integers written as ``02139`` or ``1e3`` are text, so that ids stay the user's own.
+        Numbers written as ``02139``, ``1e3`` or ``1.10`` are text, so that ids stay the user's own.
 
         Raises
         ------
@@ -109,7 +112,8 @@ class Table:
                 raise self._bad_cell(int(empty.argmax()), reason)
             if (np.abs(column) < _EXACT).all() and (column == np.floor(column)).all():
                 return column.astype(np.int64)
-            return column.tolist()
+            cells = self.strings(name)
+            return column.tolist() if cells == list(map(str, column.tolist())) else cells
         return column.astype(np.int64, copy=False)
 
     def listed(self, name: str) -> list[Any]:
@@ -137,8 +141,12 @@ class Table:
         return values
 
     def strings(self, name: str) -> list[str]:
-        """Return a column as stripped text cells (numbers as Python writes them)."""
+        """Return a column as stripped text cells; integers and Parquet's numbers as Python writes
+        them.
+        """
         cells = self._raw(name)
+        if isinstance(cells, np.ndarray) and cells.dtype.kind == "f" and self.written is not None:
+            return self.written().strings(name)
         return list(map(str, cells.tolist())) if isinstance(cells, np.ndarray) else cells
 
     def _bad_cell(self, row: int, reason: str) -> GraphFileError:
@@ -211,7 +219,8 @@ def read_table(path: str | Path, *, min_fields: int = 1, data: bytes | None = No
     if block is not None and block.shape[1] == len(first):
         names = _column_names(first if header else None, len(first), path)
         columns: dict[str, Any] = {n: _narrowed(block[:, j]) for j, n in enumerate(names)}
-        return Table(path, columns, len(block), has_header=header)
+        again = lambda: _read_cells(path, decode(data, path).split("\n"), start, delimiter)  # noqa: E731
+        return Table(path, columns, len(block), has_header=header, written=again)
     return _read_cells(path, lines, start, delimiter)
 
 

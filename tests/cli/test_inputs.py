@@ -13,6 +13,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.cli import build_parser, main
+from metricdp.cli.sites import read_areas
 from metricdp.errors import InputError, ShatteredGraphError
 from metricdp.universe.graph import build_graph
 from tests import cases, refuses
@@ -207,6 +208,17 @@ def test_weights_of_a_demand_file_are_told_to_be_unread(here, capsys):
     assert said in works(capsys, call, "--epsilon", "1").err
     assert said in works(capsys, call, "--non-private").err
     assert said not in works(capsys, call, "--demand-column", "weight", "--non-private").err
+
+
+def test_vertices_are_named_in_a_table_of_numbers_as_they_are_in_the_graph(here, capsys):
+    """The weight of 1.10 went to 1.1."""
+    roads = "from,to,length\nA,1.1,1\n1.1,1.2,1\n1.2,1.10,1\n1.10,B,1\n"
+    (here / "zones.csv").write_text(roads, encoding="utf-8")
+    (here / "weights.csv").write_text("vertex,weight\n1.10,9\n1.2,1\n", encoding="utf-8")
+    found = works(capsys, "cluster zones.csv -k 1 --weights weights.csv").json
+    assert found["centers"] == ["1.10"]
+    table = read_areas("weights.csv", "weight", mdp.read_graph("zones.csv"))
+    assert table == {"1.10": "9", "1.2": "1"}
 
 
 def test_places_of_no_vertex_are_none():

@@ -113,6 +113,25 @@ def test_ids(tmp_path):
         read_table(write(tmp_path, "a\n1\nnan\n")).ids("a")
 
 
+def test_ids_and_names_that_end_in_zero_are_not_merged(tmp_path):
+    """1.10 and 1.1 are two zones, also in a file of numbers alone, which is read as such."""
+    for more in (",x", ""):
+        cells = ["1.10", "1.1", "12.0"]
+        file = write(
+            tmp_path, "zone,cost,note\n" + "".join(f"{c},2.50{more or ',0'}\n" for c in cells)
+        )
+        table = read_table(file)
+        assert table.ids("zone") == table.strings("zone") == cells
+        assert table["zone"].tolist() == [1.1, 1.1, 12.0] and table.numbers("cost")[0] == 2.5
+    assert read_table(write(tmp_path, "zone\n1.1\n1.25\n")).ids("zone") == [1.1, 1.25]
+    file = write(tmp_path, "site,client,cost\n1.1,1,3\n1.10,2,4\n")
+    assert mdp.CostTable(file, unreachable=9).sites == ["1.1", "1.10"]
+    file = write(tmp_path, "from,to,length\n1.10,2.5,3\n2.5,1.1,4\n")
+    refuses(
+        "vertex ids, integers or text, not fractions", mdp.read_graph, file, error=GraphFileError
+    )
+
+
 def test_find_ignores_case_and_keeps_the_order_asked(tmp_path):
     table = read_table(write(tmp_path, "LAT,Lon ,x\n1,2,3\n"))
     assert table.find("lon", "x") == "Lon" and table.find("x", "lon") == "x"

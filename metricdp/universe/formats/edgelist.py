@@ -91,7 +91,7 @@ def same_kind(table: Table, u: str, v: str) -> tuple[Any, Any]:
     tails = table.ids(u)
     heads = table.ids(v)
     for name, column in ((u, tails), (v, heads)):
-        if isinstance(column, list) and float in set(map(type, column)):
+        if isinstance(column, list) and not isinstance(table[name], list):
             raise GraphFileError(
                 table.path, f"column {name!r} must hold vertex ids, integers or text, not fractions"
             )
