@@ -1,6 +1,8 @@
 """Private points in geographic files: what each means, and what one more changes: nothing else."""
 
 import itertools
+import logging
+import warnings
 from functools import partial
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.privacy import CountQuery, Ledger, PrivateDemand, measure
-from metricdp.records.engines import embedded, opening
+from metricdp.records.engines import embedded, geographic, opening
 from tests import geo_world as world
 from tests import refuses
 from tests.records.test_ingestion import OTHERS, TEXTS, counts
@@ -197,6 +199,39 @@ def test_other_engines_and_layers_are_refused_in_words(tmp_path):
     csv = tmp_path / "homes.csv"
     csv.write_text("vertex\n100\n")
     refuses("has no layers", PrivateDemand.from_frame, METRIC, csv, layer="b")
+
+
+def test_which_parquet_is_geographic_its_header_says(tmp_path):
+    world.write(world.homes(3), tmp_path / "places.parquet")
+    pd.DataFrame({"vertex": [1]}).to_parquet(tmp_path / "plain.parquet")
+    (tmp_path / "damaged.parquet").write_bytes(b"PAR1")
+    found = [path.name for path in tmp_path.iterdir() if geographic.is_geographic(str(path))]
+    assert found == ["places.parquet"]
+    for elsewhere in ("s3://homes/places.parquet", str(tmp_path / "absent.parquet")):
+        assert not geographic.is_geographic(elsewhere)
+    absent = str(tmp_path / "absent.geojson")
+    refuses("absent.geojson: no such file", PrivateDemand.from_frame, METRIC, absent)
+
+
+def test_geojson_has_features_and_no_layers(tmp_path):
+    path = world.write(world.homes(3, user=[1, 2, 3]), tmp_path / "homes.geojson")
+    read = partial(PrivateDemand.from_frame, METRIC, path)
+    refuses("has no layers", read, layer="homes")
+    refuses("a property's name is text, not 7", read, user=7)
+    for content in ('{"features": {}}', '{"type": "FeatureCollection"}', "{"):
+        path.write_text(content)
+        refuses("is not a readable GeoJSON FeatureCollection", read)
+
+
+def test_logs_and_warnings_of_gdal_are_off_while_rows_are_read(caplog):
+    log = logging.getLogger("pyogrio._io")
+    log.setLevel(logging.INFO)
+    with geographic.quiet_gdal():
+        log.critical("a cell")
+        warnings.warn("a cell", stacklevel=1)
+    assert not caplog.records
+    assert log.level == logging.INFO
+    log.setLevel(logging.NOTSET)
 
 
 @pytest.mark.parametrize("name", ["a.gpkg", "a.shp", "a.fgb", "a.geojson", "a.parquet"])
