@@ -62,15 +62,14 @@ def read_vertices(path: str, metric: Metric, layer: str | None = None) -> list[A
         column = next((name for name in _COLUMNS if name in frame.columns), None)
         if column is None:
             return _nearest(file, frame, metric)
-        cells = frame[column].tolist()
-        ids = list(map(str, cells)) if _texts(metric.sites) else cells
+        ids = _ids(frame[column].tolist(), metric.sites)
     else:
         table = read_table(path)
         known = [name for name in _COLUMNS if name in table]
         name = known[0] if known else table.names[0] if len(table.names) == 1 else None
         if name is None:
             raise InputError(f"{path}: needs a column 'vertex' or 'center', or only one column")
-        ids = _ids(table, name, metric.sites)
+        ids = _ids(table.listed(name), metric.sites)
     if not ids:
         raise InputError(f"{path}: has no rows")
     _check(metric.site_positions, ids, path)
@@ -141,7 +140,7 @@ def read_by_vertex(
     known, positions = metric.ids, metric.positions
     if of_sites:
         known, positions = metric.sites, metric.site_positions
-    ids = _ids(table, named, known)
+    ids = _ids(table.listed(named), known)
     if not ids:
         raise InputError(f"{path}: has no rows")
     if not of_nodes:
@@ -171,13 +170,7 @@ def _nearest(file: File, frame: Any, metric: Metric) -> list[Any]:
     return [metric.ids[i] for i in at.tolist()]
 
 
-def _ids(table: Table, name: str, known: Iterable[Any]) -> list[Any]:
-    """A column of ids, converted to the type of the universe's ids."""
-    if _texts(known):
-        return table.strings(name)
-    named = {str(i): i for i in known}  # a column with one cell that is not a number is text
-    return [named.get(i, i) for i in table.listed(name)]
-
-
-def _texts(ids: Iterable[Any]) -> bool:
-    return all(isinstance(i, str) for i in ids)
+def _ids(cells: Iterable[Any], known: Iterable[Any]) -> list[Any]:
+    """Cells of a column as the universe's ids that are written alike: 7 and "7" are one vertex."""
+    named = {str(i): i for i in known}
+    return [named.get(str(i), i) for i in cells]

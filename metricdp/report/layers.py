@@ -284,6 +284,7 @@ def arc_lengths(graph: Any, tails: Ints, heads: Ints) -> Floats:
 
 
 def _plain(name: Any) -> Any:
+    name = name.item() if isinstance(name, np.generic) else name
     return name if isinstance(name, int | str | float) else str(name)
 
 

@@ -1,5 +1,7 @@
 """``metricdp evaluate --epsilon``: private figures, their price, and refusals."""
 
+import json
+
 import pytest
 
 from tests import cases
@@ -79,6 +81,11 @@ def test_centers_and_areas_come_from_any_file_of_a_plan(here, capsys):
     assert len(costs) == 1
     fails(capsys, "no layer 'demands'; layers: ", *exact, "plan.gpkg", "--centers-layer", "demands")
     fails(capsys, "has no layers", *exact, "plan.json", "--centers-layer", "sites")
+    ids = json.loads((here / "plan.json").read_text("utf-8"))
+    named = world.homes(3, vertex=[str(i) for i in ids["centers"]])  # as text, in other places
+    named.to_file(here / "named.gpkg")
+    costs.add(works(capsys, *exact, "named.gpkg").json["cost"])
+    assert len(costs) == 1
     world.homes(2).to_file(here / "sites.geojson")  # points without ids
     assert run(capsys, *exact, "sites.geojson").json["k"] == 2
     halves = world.homes(2, world.UTM, half=["south", "north"])

@@ -47,6 +47,19 @@ def test_sites_are_where_they_are_in_every_format(tmp_path, result):
     assert table.startswith("rank,center,x,y,points,demand,mean_distance,distance_unit,load\n")
 
 
+def test_ids_of_numpy_are_numbers_in_every_file(tmp_path):
+    """As of a graph from an array of edges; they were text in geographic files."""
+    graph = nx.Graph(crs="EPSG:4326")
+    graph.add_edges_from(np.array([[7, 8], [8, 9]]))
+    for node in graph:
+        graph.nodes[node].update(x=node / 100, y=0.0)
+    plan = mdp.k_median(mdp.GraphMetric(graph, weight=None), k=1)
+    for ending in ("gpkg", "geojson", "parquet"):
+        path = plan.save(tmp_path / f"plan.{ending}")
+        read = gpd.read_parquet(path) if ending == "parquet" else gpd.read_file(path)
+        assert read["center"].tolist() == [8]
+
+
 def test_layers_fit_together(result):
     layers = "sites territories streets spider demand".split()
     sites, areas, streets, spider, demand = (result.to_geopandas(layer) for layer in layers)
