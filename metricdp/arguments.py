@@ -100,10 +100,17 @@ def sealed(values: NDArray[Any]) -> NDArray[Any]:
     return np.frombuffer(values.tobytes(), values.dtype).reshape(values.shape)
 
 
+def plain(values: Any) -> Any:
+    """The items of an iterable; those of arrays of NumPy and Arrow as Python's own values."""
+    if hasattr(values, "to_pylist"):
+        return values.to_pylist()
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
 def listed(values: Any, name: str) -> list[Any]:
-    """The items of an iterable as a list; those of arrays as Python's own numbers."""
+    """The items of an iterable as a list, `plain`."""
     with suppress(Exception):  # no iterable, or an endless one
-        return list(values.tolist() if isinstance(values, np.ndarray) else values)
+        return list(plain(values))
     raise InputError(f"{name} must be a sequence, got {type(values).__name__}")
 
 

@@ -87,7 +87,8 @@ def by_id(values: Any) -> tuple[list[Any], list[Any]] | None:
     if isinstance(values, Mapping):
         return list(values.keys()), list(values.values())
     index = getattr(values, "index", None)
-    if index is None or not hasattr(values, "to_numpy") or hasattr(values, "columns"):
+    column = hasattr(values, "to_numpy") and not hasattr(values, "columns")
+    if index is None or callable(index) or not column:  # Arrow's index is a method
         return None
     if isinstance(getattr(index, "start", None), int):  # a range, not labels
         return None if index.start == 0 and index.step == 1 else (list(index), values.tolist())

@@ -79,6 +79,17 @@ def test_flags_paths_and_lists():
     assert not hashable(Decimal("sNaN")) and not hashable(([],))
 
 
+def test_columns_of_arrow_are_values_of_python():
+    """Their items are Arrow's own, which equal no id; as weights they ended in a TypeError."""
+    pa = pytest.importorskip("pyarrow")
+    points, names = [[0.0], [1.0], [5.0]], ["a", "b", "c"]
+    for column in (pa.array, lambda cells: pa.chunked_array([cells[:1], cells[1:]])):
+        metric = mdp.EuclideanMetric(points, ids=column(names))
+        assert list(metric.ids) == names and metric.positions(column(["c"])).tolist() == [2]
+        found = mdp.k_median(metric, k=1, weights=column([1, 1, 9]), candidates=column(["b", "c"]))
+        assert found.centers == ["c"]
+
+
 def test_messages_are_one_readable_line():
     assert one_line("a\nb\x1b\u202e\udcff é") == r"a\nb\x1b\u202e\udcff é"
     message = str(InputError("start " + "x" * 10**6 + " end\n"))

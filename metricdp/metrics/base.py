@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import Floats, Ints, Singles, chunks, listed, shown
+from metricdp.arguments import Floats, Ints, Singles, chunks, listed, plain, shown
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import promises
 from metricdp.metrics.identity_cache import IdentityCache
@@ -418,9 +418,8 @@ def looked_up(lookup: dict[Hashable, int], ids: Iterable[Hashable], kind: str, o
     """Positions of the ids of points or sites (`kind`) of a universe; see `Metric.positions`."""
     if not isinstance(ids, Iterable):
         raise InputError(f"ids must be given as an iterable of ids, got {type(ids).__name__}")
-    listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
     try:
-        return np.fromiter((lookup[i] for i in listed), dtype=np.int64)
+        return np.fromiter((lookup[i] for i in plain(ids)), dtype=np.int64)
     except KeyError as error:
         raise UnknownIdError(f"no {kind} of {of} has the id {shown(error.args[0])}") from None
     except TypeError:
