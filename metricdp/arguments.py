@@ -101,7 +101,11 @@ def sealed(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def plain(values: Any) -> Any:
-    """The items of an iterable; those of arrays of NumPy and Arrow as Python's own values."""
+    """The items of an iterable; those of arrays of NumPy and Arrow as Python's own values. Those of
+    a data frame are its rows: libraries iterate over columns, or their names.
+    """
+    if hasattr(values, "columns"):
+        values = np.asarray(values)
     if hasattr(values, "to_pylist"):
         return values.to_pylist()
     return values.tolist() if isinstance(values, np.ndarray) else values

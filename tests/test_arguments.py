@@ -90,6 +90,16 @@ def test_columns_of_arrow_are_values_of_python():
         assert found.centers == ["c"]
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_data_frames_are_lists_of_rows(library):
+    """Two centers of a plane, columns of a frame of Polars, were read with axes swapped."""
+    frame = pytest.importorskip(library).DataFrame({"x": [0.0, 2.0], "y": [1.0, 9.0]})
+    assert listed(frame, "centers") == [[0, 1], [2, 9]]
+    demand = mdp.PrivateDemand(mdp.EuclideanSpace([0, 0], [10, 10]), [[0, 1], [2, 8], [9, 9]])
+    with pytest.warns(mdp.PrivateDataWarning):
+        assert mdp.exact_cost(demand, frame) == 8
+
+
 def test_messages_are_one_readable_line():
     assert one_line("a\nb\x1b\u202e\udcff é") == r"a\nb\x1b\u202e\udcff é"
     message = str(InputError("start " + "x" * 10**6 + " end\n"))
