@@ -43,6 +43,13 @@ def test_shares_within_a_distance(result):
     assert result.release.interval(result.centers, within=2, level=0.5).half_width < near.half_width
 
 
+def test_demand_may_be_on_one_point_of_a_large_part():
+    star = mdp.GraphMetric(nx.star_graph(300), weight=None)
+    release = mdp.release(star, mdp.PrivateDemand(star, [5] * 1000), epsilon="0.1")
+    # of a part of many leaves a third has a center; true is 0, and an even part would have a third
+    assert release.interval(range(3, 300, 3), within=0.5).low == 0
+
+
 def test_levels_are_chances_distances_are_distances_and_centers_known_ids(result):
     for level in (0, 1, 2.5, "x", None, float("nan")):
         refuses("level", result.release.interval, result.centers, level=level)

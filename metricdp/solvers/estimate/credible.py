@@ -8,8 +8,8 @@ territory. Three sources of error have a term each.
   its prior. They are combined by inverse variances, widened by `_SELECTION_FACTOR` (centers were
   chosen for this noise) and `_POSTERIOR_FACTOR`.
 - *Where demand is inside its part*: evenly spread plus a normal shift per unit of the part's mean
-  absolute deviation, of `ROADS`, `HUBS` or `in_cells`. For sums over territories each divided part
-  has a shift of `UNEVEN`.
+  absolute deviation, of `ROADS`, `HUBS` or `in_cells`. Besides, each part has a shift of its own,
+  of `UNEVEN`: much of its demand may be on one point. (Sums over territories have only this.)
 - *That demand is a finite number of people*: the sampling error of points drawn in their parts.
 
 ``benchmarks/free_intervals.md`` says where the constants come from and where coverage fails.
@@ -134,7 +134,8 @@ class Credible:
         estimate, noise = self._combine(mean)
         inside = float(expected @ deviation)
         sampling = float(expected @ variance) / self.total
-        spread = np.sqrt(noise**2 + (self.shift.either * inside) ** 2 + sampling)
+        on_points = UNEVEN**2 * float(expected**2 @ variance)
+        spread = np.sqrt(noise**2 + (self.shift.either * inside) ** 2 + on_points + sampling)
         bounds = float(values.min()), float(values.max())
         nearer = self.shift.nearer * inside * (1 if rising else -1)
         return _interval(estimate + nearer, float(spread), bounds, level)
