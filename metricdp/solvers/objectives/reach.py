@@ -335,16 +335,13 @@ class CenterSearch:
         radius: float,
         refuted: Callable[[float], bool],
         out_of_time: Callable[[], bool],
-        next_radius: Callable[[float], float] = lambda radius: 0.0,
     ) -> None:
-        """Raise `lower` until it is close to `high`: try to refute `radius`, then the `next_radius`
-        if it is between the two, else their middle.
+        """Raise `lower` until it is close to `high`: try to refute `radius`, then the middle of the
+        two.
         """
         while high - self.lower > CLOSE * self.upper and not out_of_time():
             if refuted(radius):
                 self.lower = radius
             else:
                 high = radius
-            radius = next_radius(radius)
-            if not self.lower < radius < high:
-                radius = (self.lower + high) / 2 if self.lower else 0.9 * high
+            radius = (self.lower + high) / 2 if self.lower else 0.9 * high

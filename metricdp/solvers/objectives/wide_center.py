@@ -40,6 +40,8 @@ _STEP = 0.02
 """First relative decrease of the radius that is tried from known sites."""
 _PRICE_ROUNDS, _SITES_A_ROUND = 8, 150
 """Rounds of column generation, and sites added in one."""
+_SMALLER = np.array([1.0, 0.99, 0.98, 0.96, 0.94, 0.92, 0.9, 0.87, 0.84, 0.8])
+"""Parts of a radius within which its prices are tried too."""
 _FIRST_REFUTED, _MOST_PRICED = 0.95, 1500
 """Part of the radius that is refuted first, and demand points with prices: of those not listed only
 sites of the sample are known. A bound is no better than they are dense.
@@ -81,7 +83,7 @@ class WideSearch(CenterSearch):
         self._extra, self._extra_to_required = _NONE, np.empty(0)
         self._extra_lists: list[tuple[NDArray[np.int32], Floats]] = []
         self._time_factor = 1.0
-        self._extra_known, self._tight_slots, self._price_sum = 0, _NONE, 0.0
+        self._extra_known, self._tight_slots = 0, _NONE
 
     def run(self) -> None:
         """Search for sites, then raise the bound, until both are close or time is over."""
@@ -96,7 +98,13 @@ class WideSearch(CenterSearch):
         self.lists.shorten(self.upper)
         high = min(self.upper, self.lists.radius)
         self._raise_lower(
-            high, 0.95 * high, self._refuted_by_prices, lambda: self._budget_spent(_UNTIL_PRICES)
+            high,
+            0.95 * high,
+            self._refuted_by_prices,
+            # without any bound yet, prices are tried in any case: they need seconds
+            lambda: (
+                self.instance.deadline.over or (self.lower > 0 and self._out_of_time(_UNTIL_PRICES))
+            ),
         )
         self._search_downward()
         self.lists.shorten(self.upper)
@@ -112,13 +120,7 @@ class WideSearch(CenterSearch):
             self._time_factor = _TIME_FACTORS[1]
             high = min(self.upper, self.lists.radius)
             first = max(_FIRST_REFUTED * high, (self.lower + high) / 2)
-            self._raise_lower(
-                high,
-                first,
-                self._refuted_by_prices,
-                lambda: self._out_of_time(1.0),
-                self._radius_by_area,
-            )
+            self._raise_lower(high, first, self._refuted_by_prices, lambda: self._out_of_time(1.0))
 
     def _budget_spent(self, part: float = 1.0) -> bool:
         """Whether this part of the time or of the searches is spent, or the memory for lists."""
@@ -362,45 +364,49 @@ class WideSearch(CenterSearch):
             self._worst[self.lists[j][0]] = 0.0
         return best
 
-    def _radius_by_area(self, radius: float) -> float:
-        """The radius at which prices would sum to the sites left, if the sum falls as balls in the
-        plane grow.
-        """
-        return radius * (1 - CLOSE) * float(np.sqrt(self._price_sum / max(self._n_free, 1)))
-
     def _refuted_by_prices(self, radius: float) -> bool:
         """Whether prices prove that no k sites reach all clients within a radius: column
-        generation, and a check against all sites.
+        generation, and a check against all sites. Prices that do not may prove a smaller one.
         """
-        left, uncovered, within = self._n_free, self._uncovered(radius), radius * (1 + WITHIN)
-        extra = np.flatnonzero(self._extra_to_required > within)
+        left, uncovered = self._n_free, self._uncovered(radius)
+        radii = radius * _SMALLER
+        radii = radii[(radii > self.lower) | (radii == radius)]
+        extra = np.flatnonzero(self._extra_to_required > radius * (1 + WITHIN))
         for _ in range(_PRICE_ROUNDS):
             slots, columns = self._columns(uncovered, radius, extra=extra)
             tight = np.flatnonzero(np.isin(slots, self._tight_slots))
             prices, tight = _packing_prices(columns, tight, self.instance.deadline)
             self._tight_slots = slots[tight]
-            self._price_sum = total = float(prices.sum())
+            total = float(prices.sum())
             self._priced_clients = [j for j, price in zip(uncovered, prices) if price > 0]
-            if total <= left * (1 + 1e-9):
-                return False
-            collected = np.zeros(len(self.instance.allowed))
-            for i in np.flatnonzero(prices > 0):
-                if i < len(uncovered):
-                    at, away = self.lists[uncovered[i]]
-                else:
-                    at, away = self.lists.near(int(self._extra[extra[i - len(uncovered)]]))
-                collected[at[away <= within]] += prices[i]
+            collected = self._collected(prices, uncovered, extra, radii)
             # Scaled to what the best site collects, the prices are feasible.
-            if total > left * max(float(collected.max()), 1e-300) * (1 + 1e-9):
-                return True
-            violated = np.flatnonzero(collected > 1 + 1e-6)
-            worst = violated[np.argsort(-collected[violated])[: _SITES_A_ROUND // 3]]
+            feasible = total > left * np.maximum(collected.max(axis=1), 1e-300) * (1 + 1e-9)
+            self.lower = float(max([self.lower, *radii[feasible]]))
+            if feasible[0] or total <= left * (1 + 1e-9):
+                return bool(feasible[0])
+            violated = np.flatnonzero(collected[0] > 1 + 1e-6)
+            worst = violated[np.argsort(-collected[0, violated])[: _SITES_A_ROUND // 3]]
             more = self._rng.choice(violated, min(len(violated), _SITES_A_ROUND), replace=False)
             before = len(self._sample)
             self._add_to_sample(np.union1d(worst, more))
             if len(self._sample) == before or self._out_of_time(1.0):
                 break
         return False
+
+    def _collected(
+        self, prices: Floats, uncovered: list[int], extra: Ints, radii: Floats
+    ) -> Floats:
+        """What each site collects of the prices within each of these radii, (n_radii, n_sites)."""
+        collected = np.zeros((len(radii), len(self.instance.allowed)))
+        for i in np.flatnonzero(prices > 0):
+            if i < len(uncovered):
+                at, away = self.lists[uncovered[i]]
+            else:
+                at, away = self.lists.near(int(self._extra[extra[i - len(uncovered)]]))
+            for row, radius in zip(collected, radii):
+                row[at[away <= radius * (1 + WITHIN)]] += prices[i]
+        return collected
 
     def _refuted_by_program(self, radius: float) -> bool:
         """Whether HiGHS proves that no k sites reach some of the listed clients within a radius."""

@@ -202,6 +202,16 @@ def test_centers_near_the_best_with_a_bound_that_holds(universe, choice, monkeyp
     assert plan.bound >= (0 if choice == "all opened" else 0.75) * exact.value
 
 
+def test_prices_are_tried_when_time_and_memory_are_spent(monkeypatch):
+    metric = WIDE["graph"]
+    exact = mdp.solve(metric, o.PCenter(5)).value
+    monkeypatch.setattr(p_center, "_LARGE", 10)
+    monkeypatch.setattr(wide_center, "_MOST_PRICED", 0)
+    monkeypatch.setattr(wide_center.WideSearch, "_out_of_time", lambda self, part: True)
+    plan = mdp.solve(metric, o.PCenter(5))
+    assert 0.6 * exact <= plan.bound <= exact * (1 + 1e-9)
+
+
 def test_costs_of_which_the_least_is_nearly_the_largest(monkeypatch):
     """Within a little less no site reaches anybody, and no prices are to be found."""
     monkeypatch.setattr(p_center, "_LARGE", 10)
