@@ -8,6 +8,7 @@ by the tables of the four entrances: what one links to is its table of contents.
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import tomllib
 from importlib import import_module
@@ -42,6 +43,13 @@ extensions = [
     "myst_nb",  # pages in Markdown, and notebooks
     "sphinx_gallery.gen_gallery",
 ]
+# the gallery's Spark counts a few rows: compiling for them takes longer than counting
+os.environ.setdefault(
+    "PYSPARK_SUBMIT_ARGS",
+    "--conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=1 "
+    "--conf spark.sql.codegen.wholeStage=false "
+    "--driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' pyspark-shell",
+)
 templates_path = [str(ROOT / "docs" / "_templates")]  # absolute, as autosummary starts at ROOT
 
 autosummary_imported_members = True
