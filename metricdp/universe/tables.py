@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,7 @@ def read_table(path: str | Path, *, min_fields: int = 1, data: bytes | None = No
 
     Notes
     -----
-    O(size of the file); files of numbers only go through NumPy's parser, about 4·10^6 rows of three
+    O(size of the file); files of numbers only go through NumPy's parser, some 4·10^6 rows of three
     columns a second.
 
     Examples
@@ -219,9 +220,14 @@ def read_table(path: str | Path, *, min_fields: int = 1, data: bytes | None = No
     if block is not None and block.shape[1] == len(first):
         names = _column_names(first if header else None, len(first), path)
         columns: dict[str, Any] = {n: _narrowed(block[:, j]) for j, n in enumerate(names)}
-        again = lambda: _read_cells(path, decode(data, path).split("\n"), start, delimiter)  # noqa: E731
-        return Table(path, columns, len(block), has_header=header, written=again)
+        written = cache(partial(_as_written, path, data, start, delimiter))
+        return Table(path, columns, len(block), has_header=header, written=written)
     return _read_cells(path, lines, start, delimiter)
+
+
+def _as_written(path: str | Path, data: bytes, start: int, delimiter: str | None) -> Table:
+    """A file of numbers with its cells as text: read once, if it is asked for."""
+    return _read_cells(path, decode(data, path).split("\n"), start, delimiter)
 
 
 def _first_row(lines: list[str], is_csv: bool, min_fields: int) -> tuple[int | None, str | None]:
