@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from shutil import which
 from typing import Any
 
@@ -15,6 +16,8 @@ OPTIONS = {
     # compiling takes longer than these few rows
     "sql.codegen.wholeStage": "false",
     "driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "python.daemon.module": "tests.spark_workers",
+    "executorEnv.PYTHONPATH": str(Path(__file__).parents[1]),
 }
 
 
