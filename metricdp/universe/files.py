@@ -11,6 +11,7 @@ import numpy as np
 
 from metricdp.arguments import CRS, chosen, file_path, shown
 from metricdp.errors import GraphFileError, InputError
+from metricdp.options import flag
 from metricdp.universe.crs import crs_text, described, kind_of
 from metricdp.universe.edges import ID_NAMES, UNIT, EdgeData, check_coordinates
 from metricdp.universe.formats import FORMATS, formats
@@ -68,7 +69,8 @@ def read_graph_file(
     largest_component : bool
         Keep the largest connected component; strongly connected, with `directed`.
     directed : bool
-        Keep one-way arcs as they are.
+        Keep one-way arcs as they are. Each row of an edge list is one, unless a column ``oneway``
+        or ``direction`` says which are.
 
     Raises
     ------
@@ -100,7 +102,8 @@ def read_graph_file(
     said = crs_text(crs)
     file = File(path, read_bytes(path))
     ways = chosen(topology, ("ids", "geometry"), "topology")
-    columns = Columns(weight, source, target, layer, said, ways)
+    one_way = flag(directed, "directed")
+    columns = Columns(weight, source, target, layer, said, ways, one_way)
     kind = format or _format_of(file)
     _check_options(path, kind, columns)
     with naming(path):
@@ -111,7 +114,7 @@ def read_graph_file(
     edges = _declared(edges, said, path)
     with naming(path):
         return replace(edges, name=path.name).build(
-            symmetrize=symmetrize, largest_component=largest_component, one_way=directed
+            symmetrize=symmetrize, largest_component=largest_component, one_way=one_way
         )
 
 

@@ -239,6 +239,30 @@ def test_files_keep_directions(tmp_path):
     assert repr(metric.graph) == "Graph('roads.csv', 3 vertices, 3 arcs)"
 
 
+def test_rows_without_a_column_of_directions_are_arcs(tmp_path):
+    """Travel up and down a slope took the shorter time both ways."""
+    slope = "1 2 9\n2 1 1\n2 3 9\n3 2 1\n"
+    csv = slope.replace(" ", ",")
+    tables = (slope, 18), (f"from,to,time\n{csv}", 18)
+    both = "from,to,oneway,time\n1,2,0,9\n2,1,0,1\n2,3,0,9\n3,2,0,1\n"
+    for table, far in (*tables, (both, 2)):
+        (tmp_path / "slope.txt").write_text(table)
+        assert mdp.read_graph(tmp_path / "slope.txt").distances([3]).max() == 2
+        metric = mdp.read_graph(tmp_path / "slope.txt", directed=True)
+        assert metric.distances([1]).max() == 2 and metric.distances([3]).max() == far
+
+
+def test_lines_without_directions_are_no_arcs(tmp_path):
+    gpd, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+    lines = [shapely.LineString([(0, 0), (9, 0)]), shapely.LineString([(9, 0), (0, 0)])]
+    file = tmp_path / "ways.gpkg"
+    gpd.GeoDataFrame({"length": [2.0, 1.0]}, geometry=lines, crs="EPSG:32719").to_file(file)
+    refuses("no directions to keep; leave", mdp.read_graph, file, directed=True)
+    named = {"u": [1, 2], "v": [2, 1], "length": [2.0, 1.0]}
+    gpd.GeoDataFrame(named, geometry=lines, crs="EPSG:32719").to_file(file)
+    assert mdp.read_graph(file, directed=True).distances([1, 2]).tolist() == [[0, 1], [2, 0]]
+
+
 def test_bad_options_are_reported():
     ring = nx.cycle_graph(3, create_using=nx.DiGraph)
     for options, said in (

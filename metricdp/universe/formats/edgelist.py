@@ -51,7 +51,7 @@ def read_edgelist(file: File, columns: Columns) -> EdgeData:
     lengths = None if column is None else table.numbers(column)
     measured = "hops" if column is None else f"column {column!r}"
     edges = EdgeData(tails, heads, lengths, ids, False, measured=measured)
-    return with_directions(table, edges)
+    return with_directions(table, edges, columns)
 
 
 def known_ends(table: Table, columns: Columns) -> tuple[str, str] | None:
@@ -132,11 +132,11 @@ def _is_numeric(table: Table, name: str) -> bool:
     return is_number(first) or bool(comma_in([first]))
 
 
-def with_directions(table: Table, edges: EdgeData) -> EdgeData:
-    """The edges, as arcs if the table has one-way rows."""
+def with_directions(table: Table, edges: EdgeData, columns: Columns) -> EdgeData:
+    """The edges, as arcs if the table has one-way rows, or says nothing and arcs are asked for."""
     column = table.find("direction", "oneway") if table.has_header else None
     if column is None:
-        return edges
+        return replace(edges, directed=columns.directed)
     cells = [c.strip().lower() for c in table.strings(column)]
     allowed = _ONEWAY if column.strip().lower() == "oneway" else _DIRECTION
     unknown = next((c for c in cells if c not in allowed), None)

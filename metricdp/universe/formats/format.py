@@ -43,7 +43,8 @@ class File:
 class Columns:
     """Columns (or attributes) of a file by meaning; None for the usual names. For a geographic file
     also its layer, the system of one that declares none, and its `topology`: whether edges share
-    vertices by columns ("ids") or by end points of lines ("geometry").
+    vertices by columns ("ids") or by end points of lines ("geometry"). `directed`: whether a row is
+    an arc where no column says so.
     """
 
     weight: str | None = None
@@ -52,6 +53,7 @@ class Columns:
     layer: str | None = None
     crs: str | None = None
     topology: str = "ids"
+    directed: bool = False
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def read_geographic(file: File, columns: Columns) -> EdgeData:
         return _by_places(file, frame, columns, crs)
     edges = _by_ids(file, shapes, table, ends, crs)
     edges = replace(edges, **_lengths(shapes, table, columns, crs, ends))
-    return edgelist.with_directions(table, edges)
+    return edgelist.with_directions(table, edges, columns)
 
 
 def layer(file: File, asked: str | None, usual: tuple[str, ...] = ()) -> Any:
@@ -177,7 +177,10 @@ def _by_places(file: File, frame: Any, columns: Columns, crs: str | None) -> Edg
     edges = EdgeData(ends[:, 0], ends[:, 1], None, range(len(places)), False)
     where = {"coordinates": places[order], "coordinate_system": _kind(crs), "crs": crs}
     edges = replace(edges, **facts, **where).drawn(list(shapes.array))
-    return edgelist.with_directions(table, edges)
+    if columns.directed and table.find("direction", "oneway") is None:
+        reason = "has no column oneway or direction, so its lines have no directions to keep"
+        raise GraphFileError(file.path, f"{reason}; leave directed= (--directed) out")
+    return edgelist.with_directions(table, edges, columns)
 
 
 def _by_ids(
