@@ -263,6 +263,10 @@ class KMedoids(Clusterer):
 
         With a precomputed metric X has the distances to the fitted rows, shape (n, n_fitted).
         """
+        check_is_fitted(self)
+        if self._given is not None:  # of equally near ones the same as in `labels_`
+            nearest = self._given.nearest(self.cluster_centers_)[0]
+            return nearest[self._given.positions(list(X))].astype(np.int64)
         return self.transform(X).argmin(axis=1)
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:

@@ -8,6 +8,7 @@ import sys
 import warnings
 from itertools import combinations
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -339,6 +340,14 @@ def test_rows_of_a_metric_are_ids():
     assert again.medoid_indices_.tolist() == [2]  # not 0, whose weight is 0
     table = mdp.CostTable([[0.0, 2.0]], sites=["s"], clients=["a", "b"])
     refuses("a table of costs has no medoids", KMedoids(1, metric=table).fit, ["a", "b"])
+
+
+def test_vertices_between_medoids_are_predicted_as_fitted():
+    grid = mdp.GraphMetric(nx.grid_2d_graph(6, 6), weight=None)
+    rows = [*grid.ids, *grid.ids[::-1]]
+    for k in range(2, 8):
+        model = KMedoids(k, metric=grid, random_state=k)
+        assert np.array_equal(model.fit_predict(rows), model.predict(rows))
 
 
 def test_given_rows_begin_and_wrong_ones_are_refused():
