@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metricdp.arguments import Bools, Floats, Ints, chunks
+from metricdp.arguments import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.instance import WHOLE_BLOCK, WITHIN, Chosen, Instance, Positions
 from metricdp.solvers.objectives.objective import Objective
@@ -126,8 +126,6 @@ def _clique(near: Bools, clique: list[int], worth: Floats) -> NDArray[np.int32]:
 
 _STARTS = 30
 """Starts of the farthest-first heuristic, where all distances fit in memory."""
-_MOST_DISTANCES = 400_000_000
-"""Distances read in all."""
 _PAIRS, _EXCHANGES = 1_000_000, (100_000, 50_000_000)
 """Most close pairs for exchanges; their limits: about 1 s (700 points, k = 5 to 100)."""
 _SECONDS, _CLOSE = 20.0, 0.003
@@ -150,9 +148,8 @@ class PDispersion(Objective):
     by cliques of places that are too close whether a larger distance is possible (Erkut 1990; Sayah
     & Irnich 2017): without a time limit for some minutes, with one until it ends. Beyond 20 million
     pairs the bound is by the pigeonhole principle: two of any k sites have the same nearest one of
-    the first k - 1 sites, so their distance is at most twice that of the last one. Tables and
-    metrics of your own need not obey the triangle inequality: there it is the widest pair around
-    one site, up to 400 million distances.
+    the first k - 1 sites, so their distance is at most twice that of the last one. There is
+    none for directed distances, and without the triangle inequality.
 
     Examples
     --------
@@ -225,27 +222,7 @@ def _farthest_first(instance: Instance, k: int, seed: int) -> tuple[Positions, f
         last = float(distance.max())
         distance = np.minimum(distance, _from(instance, sites[-1:]))
     found = np.array(sites, np.int64)
-    if metric.triangular:
-        return found, float("inf") if metric.directed else 2.0 * last
-    return found, _widest(instance, found[:-1])
-
-
-def _widest(instance: Instance, sites: Positions) -> float:
-    """Largest distance of two places with the same nearest site; infinite if there are too many
-    pairs.
-    """
-    allowed, widest = instance.allowed, 0.0
-    label = instance.metric.nearest_to(sites)[0][allowed]
-    if (np.bincount(label).astype(float) ** 2).sum() > _MOST_DISTANCES:
-        return float("inf")
-    for i in range(len(sites)):
-        cell = allowed[label == i]
-        for part in chunks(len(cell), len(cell)):
-            if instance.deadline.over:
-                return float("inf")
-            rows = instance.metric.distance_rows(cell[part], cell)
-            widest = max(widest, float(rows.max()))
-    return widest
+    return found, 2.0 * last if metric.triangular and not metric.directed else float("inf")
 
 
 def _from(instance: Instance, sites: list[int]) -> Floats:
