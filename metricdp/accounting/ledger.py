@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from operator import attrgetter
@@ -86,8 +85,6 @@ class _Tally(NamedTuple):
 _AMOUNTS = ("epsilon", "delta", "spent", "left", "spent_delta", "left_delta", "ever_spent")
 _STREAM = re.compile(r"(?:^| )stream ([0-9a-f]{16})$")
 """Purpose of a stream's charge, which in the first version was its only name."""
-_NOTED: ContextVar[tuple[tuple[object, tuple[str, str]], ...]] = ContextVar("noted", default=())
-"""Purposes and persons of the active blocks of `Ledger.noting`."""
 Answered = tuple[Protection, str]
 """The unit of protection that a private choice binds the ledger to, and its answer."""
 
@@ -134,8 +131,7 @@ class Ledger(Budget):
     max_contributions : int, optional
         Most records of a user, with ``unit="user"``.
     purpose, who : str, optional
-        Public notes on all charges: what they are for, and who makes them. `noting` sets them for
-        some calls only.
+        Public notes on all charges: what they are for, and who makes them.
     renews : {"yearly", "quarterly", "monthly"}, optional
         The budget renews with each calendar period (UTC). The guarantee is for each period by
         itself: records that stay for T periods have T times the cost
@@ -245,21 +241,6 @@ class Ledger(Budget):
         lambda self: sum((charge.epsilon for charge in self.entries), Fraction(0)),
         doc="Fraction: epsilon spent in all periods together.",
     )
-
-    @contextmanager
-    def noting(self, *, purpose: str = "", who: str = "") -> Iterator[None]:
-        """Set purpose and person, public notes, of all charges by this thread in the block."""
-        before = self._noted()
-        said = str(purpose) or before[0], str(who) or before[1]
-        token = _NOTED.set((*_NOTED.get(), (self, said)))
-        try:
-            yield
-        finally:
-            _NOTED.reset(token)
-
-    def _noted(self) -> tuple[str, str]:
-        """Purpose and person of the innermost block of `noting`, else of the ledger."""
-        return next((said for of, said in reversed(_NOTED.get()) if of is self), self._said)
 
     @property
     def anchor(self) -> str | None:
@@ -463,7 +444,7 @@ class Ledger(Budget):
     ) -> None:
         if cost.epsilon > self.left or cost.delta > self.left_delta:
             self._refuse(cost)
-        named, who = self._noted()
+        named, who = self._said
         note = ": ".join(part for part in (named, purpose) if part)
         line = {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "purpose": note}
         line |= {name: text for name, text in (("named", named), ("who", who)) if text}

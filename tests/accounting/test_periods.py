@@ -131,25 +131,14 @@ def test_after_the_last_day_nothing_is_paid_read_or_written(clock):
     assert ledger.ever_spent == Fraction(1, 2)
 
 
-def test_purposes_and_persons_are_noted_by_call(clock):
+def test_purposes_and_persons_are_noted(clock):
     ledger = Ledger(1, purpose="study", who="A")
-    with ledger.noting(purpose="clinics"):
-        ledger.charge("1/4", purpose="k_median")
-        with ledger.noting(who="B"):
-            ledger.charge("1/8")
+    ledger.charge("1/4", purpose="k_median")
     ledger.charge("1/8")
     assert [(c.purpose, c.named, c.who) for c in ledger.entries] == [
-        ("clinics: k_median", "clinics", "A"),
-        ("clinics", "clinics", "B"),
+        ("study: k_median", "study", "A"),
         ("study", "study", "A"),
     ]
-
-
-def test_a_note_is_of_its_own_ledger_only():
-    one, other = Ledger(1), Ledger(1)
-    with one.noting(purpose="mine"):
-        other.charge("1/2")
-    assert other.entries[0].named == ""
 
 
 @files
