@@ -1,7 +1,7 @@
 """The solver without a distance matrix on road graphs: cost and time against its peers, on a
 million vertices, and how its time grows.
 
-    python -m benchmarks graph_solver compare|large|points|growth [--output DIR] [--quick]
+    python -m benchmarks graph_solver compare|large|points|growth|rows [--output DIR] [--quick]
 
 Times are wall-clock, on all processors; "Dijkstras" are multiples of one
 `scipy.sparse.csgraph.dijkstra` search from one source on the same graph, timed in between. Real
@@ -407,6 +407,29 @@ def growth(quick: bool) -> list[Row]:
     return rows
 
 
+# Many rows of distances
+
+
+def rows_of_distances(quick: bool) -> list[Row]:
+    """Processor seconds of elimination and, for each of 128 sources, of a search and of sweeps."""
+    roads = [delaunay_roads(10_000)] if quick else [coquimbo(), liechtenstein(), bay()]
+    rows: list[Row] = []
+    for graph in [*roads, real("roads/rome99/rome99.gr", symmetrize=True)]:
+        metric = mdp.GraphMetric(graph)
+        sources = np.random.default_rng(0).choice(len(metric), 128, replace=False)
+        order, _, elimination = timed(lambda metric=metric: metric._elimination)
+        swept, _, sweeps = timed(partial(metric.grid_rows, sources))
+        found, _, searches = timed(
+            lambda m=metric, at=sources: np.vstack([m.grid_rows([s]) for s in at])
+        )
+        assert order is None or np.array_equal(swept, found)
+        row: Row = {"graph": graph.name, "n": len(graph), "eliminated": order is not None}
+        row |= {"elimination": elimination, "a sweep": sweeps / 128, "a search": searches / 128}
+        rows.append(row)
+        show(row)
+    return rows
+
+
 def exponents(rows: list[Row]) -> dict[str, float]:
     fitted = {}
     for over in dict.fromkeys(row["over"] for row in rows):
@@ -471,9 +494,18 @@ def show(row: Row) -> None:
     )
 
 
+MEASURES = {
+    "compare": compare,
+    "large": large,
+    "points": points,
+    "growth": growth,
+    "rows": rows_of_distances,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("what", choices=["compare", "large", "points", "growth", "child"])
+    parser.add_argument("what", choices=[*MEASURES, "child"])
     parser.add_argument(
         "--output", type=Path, default=Path(), help="folder for the JSON and the plot"
     )
@@ -490,9 +522,7 @@ def main() -> None:
         return
     given.output.mkdir(parents=True, exist_ok=True)
     warm_up()
-    rows = {"compare": compare, "large": large, "points": points, "growth": growth}[given.what](
-        given.quick
-    )
+    rows = MEASURES[given.what](given.quick)
     result: dict[str, Any] = {"rows": rows}
     if given.what == "growth":
         result["exponents"] = exponents(rows)

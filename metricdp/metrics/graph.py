@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from metricdp.arguments import CRS, Floats, Ints, Singles
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
+from metricdp.kernels.elimination import Elimination, eliminate, swept_rows
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.kernels.two_nearest import two_nearest
 from metricdp.metrics.base import Metric
@@ -30,6 +32,10 @@ from metricdp.universe.moving import unit_of
 
 _DIAMETER_SEARCHES = 64  # a tighter bound against a search each
 _ROWS_AT_ONCE = 32  # memory against calls
+_SWEPT, _STEPS = 128, 100
+"""Rows from which vertices are eliminated; steps a vertex, which take as long as some 15 rows by
+searches: roads need 2 to 90, other graphs are left to searches (benchmarks/graph_solver.md).
+"""
 
 
 class GraphMetric(Metric):
@@ -152,16 +158,26 @@ class GraphMetric(Metric):
         self._place = np.full(n, -1, np.int64)  # scratch of inner_distances
 
     def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
-        """Distances between positions (n_sources, n_targets). One Dijkstra search a source."""
+        """Distances between positions (n_sources, n_targets): one Dijkstra search a source; on road
+        networks two sweeps for eight sources, if there are many (`metricdp.kernels.elimination`).
+        """
         return self._rows(sources, targets, np.dtype(np.float64)) * self.unit
 
     def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """Distances in units of the grid, int64, shape (n_sources, n_targets)."""
         return self._rows(sources, targets, np.dtype(np.int64))
 
+    @cached_property
+    def _elimination(self) -> Elimination | None:
+        """The order of elimination, if it takes few steps."""
+        found = eliminate(self.csr, self.back, _STEPS * len(self))
+        return found if len(found.start) > len(self) else None
+
     def _rows(self, sources: Ints, targets: Ints | None, dtype: np.dtype) -> NDArray[Any]:
         sources = np.asarray(sources, np.int64)
         inner_targets = np.empty(0, np.int64) if targets is None else self.rank[targets]
+        many = len(sources) >= _SWEPT and (targets is None or 4 * len(targets) >= len(self))
+        order = self._elimination if many else None
         out = np.empty((len(sources), len(self) if targets is None else len(targets)), dtype)
         # every chunk allocates work space of size n: searches that end early use few large chunks
         size = _ROWS_AT_ONCE if targets is None else -(-len(sources) // (os.cpu_count() or 1))
@@ -169,12 +185,15 @@ class GraphMetric(Metric):
 
             def work(start: int) -> None:
                 chunk = slice(start, start + size)
-                rows = np.empty((len(sources[chunk]), out.shape[1]), dtype)
-                paths.distance_rows(
-                    self.csr, self.rank[sources[chunk]], inner_targets, targets is None, rows
-                )
-                out[chunk] = rows if targets is not None else rows[:, self.rank]
-                bar.update(len(rows))
+                inner = self.rank[sources[chunk]]
+                if order is not None:
+                    swept = self.rank if targets is None else inner_targets
+                    swept_rows(order, inner, swept, out[chunk])
+                else:
+                    rows = np.empty((len(inner), out.shape[1]), dtype)
+                    paths.distance_rows(self.csr, inner, inner_targets, targets is None, rows)
+                    out[chunk] = rows if targets is not None else rows[:, self.rank]
+                bar.update(len(inner))
 
             in_threads(work, range(0, len(sources), max(size, 1)))
         return out

@@ -1,0 +1,65 @@
+"""Distances by elimination of vertices, against all pairs and against searches."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import metricdp as mdp
+from metricdp.kernels.elimination import eliminate, swept_rows
+from tests import naive, tries
+
+
+@tries(80, naive.graphs(), st.integers(0, 99), st.booleans(), fixed=True)
+def test_rows_are_distances_in_both_directions(graph, seed, directed):
+    n, edges = graph
+    rng = np.random.default_rng(seed)
+    shortest = {}
+    for u, v, length in edges:
+        for arc in ((u, v), (v, u)) if u != v else ():
+            longer = length + int(rng.integers(9)) * directed
+            shortest[arc] = min(shortest.get(arc, longer), longer)
+    arcs = sorted(shortest)
+    true = np.full((n, n), np.inf)
+    np.fill_diagonal(true, 0)
+    for arc in arcs:
+        true[arc] = shortest[arc]
+    for via in range(n):
+        true = np.minimum(true, true[:, via, None] + true[via])
+    indptr = np.cumsum([0, *np.bincount([u for u, _ in arcs], minlength=n)])
+    there, back = (
+        np.array([shortest[u, v] for u, v in a], np.int64)
+        for a in (arcs, [arc[::-1] for arc in arcs])
+    )
+    order = eliminate((indptr, np.array([v for _, v in arcs], np.int32), there), back, 10**6)
+    assert sorted(order.rank) == list(range(n))
+    sources, targets = rng.integers(0, n, 19), rng.integers(0, n, 5)
+    rows = np.full((19, 5), -1)
+    swept_rows(order, sources, targets, rows)
+    assert np.array_equal(rows, true[np.ix_(sources, targets)])
+
+
+@pytest.mark.parametrize(
+    "most, graph", [(100, nx.grid_2d_graph(30, 30)), (10**9, nx.gnp_random_graph(200, 0.1, 0))]
+)
+def test_it_gives_up_where_steps_or_arcs_are_many(most, graph):
+    metric = mdp.GraphMetric(graph, weight=None)
+    assert len(eliminate(metric.csr, metric.back, most).start) <= len(metric)
+
+
+@pytest.mark.parametrize("direction", [None, "to-center", "from-center", "round-trip"])
+def test_many_rows_are_those_of_searches(direction):
+    rng = np.random.default_rng(0)
+    graph = nx.random_labeled_tree(300, seed=0).to_directed()
+    graph.add_edges_from(rng.integers(0, 300, (60, 2)))
+    for _, _, data in graph.edges(data=True):
+        data["length"] = int(rng.integers(0, 9))
+    options = (
+        {"symmetrize": True} if direction is None else {"directed": True, "direction": direction}
+    )
+    metric = mdp.GraphMetric(graph, **options)
+    everyone, some = rng.permutation(300), rng.choice(300, 100)
+    one_by_one = np.vstack([metric.grid_rows(everyone[[i]]) for i in range(300)])
+    assert (metric if direction != "round-trip" else metric.there)._elimination is not None
+    assert np.array_equal(metric.grid_rows(everyone), one_by_one)
+    assert np.array_equal(metric.distance_rows(everyone, some), one_by_one[:, some] * metric.unit)
