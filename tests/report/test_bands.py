@@ -1,14 +1,12 @@
 """Service bands against distances computed place by place."""
 
-import itertools
-
 import networkx as nx
 import numpy as np
 import pytest
 
 import metricdp as mdp
 from tests import cases, path_metric, refuses
-from tests.report.conftest import settle
+from tests.report.conftest import seen, settle
 
 LIMITS = [1.5, 3.25]
 
@@ -105,15 +103,17 @@ def test_a_page_shows_bands_and_sites(show, tmp_path):
     page = show(plan.bands(LIMITS).save(tmp_path / "bands.html", title="Reach"))
     settle(page)
     assert "Reach" in page.title()
-    box = page.locator("#stage").bounding_box()
-    reported = set()
-    for x, y in itertools.product(np.linspace(0.05, 0.95, 25), np.linspace(0.05, 0.95, 25)):
-        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+    box, reported = page.locator("#stage").bounding_box(), set()
+    wide, left, bottom = seen(page)
+    per, at = wide / box["width"], np.array(plan.universe.ids) - 2.5  # the middle of the town is 0
+    places = [((x - left) / per, box["height"] - (y - bottom) / per) for x, y in at]
+    for x, y in places:
+        page.mouse.move(box["x"] + x, box["y"] + y)
         reported.add(page.locator("#tip").inner_text())
     assert {f"Center {i + 1} · {site}" for i, site in enumerate(plan.centers)} <= reported
     points = [text for text in reported if text.startswith("(")]
     away = dict(zip(map(str, plan.universe.ids), plan.universe.nearest(plan.centers)[1]))
-    assert len(points) > 9
+    assert len(points) > 25, len(points)
     for text in points:
         name, distance = text.split("\n")
         assert float(distance.split()[0]) == pytest.approx(away[name], abs=0.01)

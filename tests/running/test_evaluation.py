@@ -173,24 +173,8 @@ class OneByOne:
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_sensitivity_of_totals_on_all_small_demands(relation):
-    metric = mdp.PrecomputedMetric(1 - np.eye(3))
-    query = TotalsQuery(OneByOne(metric, [[8, 0], [-3, -5], [8, 1]]), bits=3)  # the last: beyond
-    worst = 0
-    for size in range(4):
-        for one in itertools.product(range(3), repeat=size):
-            for two in itertools.product(range(3), repeat=1):
-                changed = (*one, *two) if relation == "add-remove" else (*one[:-1], *two)
-                if relation == "replace-one" and not one:
-                    continue
-                a, b = (query.exact(np.array(d, np.int64)) for d in (one, changed))
-                worst = max(worst, int(np.abs(a - b).sum()))
-    assert worst == query.sensitivity(relation, 1)
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("shift", [0, 1, 2])
-def test_sensitivity_of_rounded_totals_on_all_small_demands(relation, shift):
+def test_sensitivity_of_totals_on_all_small_demands(relation, shift):
     metric = mdp.PrecomputedMetric(1 - np.eye(4))
     query = TotalsQuery(OneByOne(metric, [[8, 0], [1, 7], [-3, -5], [0, -8]]), 3, shift)
     m = 2
