@@ -5,7 +5,6 @@ shows.
 import collections.abc
 import copy
 import gc
-import gzip
 import logging
 import pickle
 import sys
@@ -109,26 +108,6 @@ def test_frames_of_every_library():
         words = r"no column 'node'; the columns are vertex, lon, lat, who"
         refuses(words, PrivateDemand.from_frame, THREE, frame, node="node")
         refuses("no column 'patient'", PrivateDemand.from_frame, THREE, frame, user="patient")
-
-
-@pytest.mark.parametrize("zipped", [False, True])
-def test_files(tmp_path, zipped):
-    path = tmp_path / ("demand.csv.gz" if zipped else "demand.csv")
-    text = b"who,vertex,lon,lat\n1,b,0,5\n1,c,1,6\n2,c,2,7\n"
-    path.write_bytes(gzip.compress(text) if zipped else text)
-    assert records(PrivateDemand.from_frame(THREE, path)) == [1, 2, 2]
-    assert records(PrivateDemand.from_frame(THREE, str(path), user="who"))[1:] == [2]
-    plane = EuclideanMetric([[0.0, 5], [2, 7]])
-    assert records(PrivateDemand.from_frame(plane, path, x="lon", y="lat"))[::2] == [0, 1]
-
-
-def test_ids_that_are_text_in_the_universe_are_text_in_the_file(tmp_path):
-    path = tmp_path / "demand.csv"
-    path.write_text("vertex\n1\n3\n3\n")
-    metric = PrecomputedMetric(1.0 - np.eye(3), ids=["1", "2", "3"])
-    assert records(PrivateDemand.from_frame(metric, path)) == [0, 2, 2]
-    metric = PrecomputedMetric(1.0 - np.eye(3), ids=[1, 2, 3])
-    assert records(PrivateDemand.from_frame(metric, path)) == [0, 2, 2]
 
 
 # Users
@@ -264,11 +243,6 @@ def test_no_point_is_no_other_demand_than_one(made, dimension):
     for n in (0, 1, 2):
         demand = PrivateDemand.from_coordinates(corners, made([[0.0] * dimension] * n))
         assert len(_vault._open(demand)) == n
-
-
-@pytest.mark.parametrize("given", ["ab", b"ab", {"a": 1}, np.array([["a"]])], ids=named)
-def test_records_are_a_sequence_of_ids(given):
-    refuses("records must be a sequence of ids", PrivateDemand, PLANE, given)
 
 
 def test_each_rule_names_what_a_record_must_be(tmp_path):

@@ -2,6 +2,7 @@
 holds the column.
 """
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -187,7 +188,8 @@ def test_columns_of_arrow():
         refuses("a user is missing", names_of, missing)
 
 
-UNREAD = (None, "", "\t", float("nan"), 2.0**53, 2**1200, b"\xff", "a\0", "\ud800", [1], Odd(1), {})
+UNREAD = (None, "", "\t", float("nan"), 2.0**53, 2**1200, b"\xff", "a\0", "\ud800", [1], Odd(1))
+UNREAD += ({}, timedelta(1), np.timedelta64(1, "us"))
 
 
 @cases("cell", *UNREAD, ids=range(len(UNREAD)))

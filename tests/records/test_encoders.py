@@ -24,6 +24,7 @@ def test_points_are_read_again_as_they_are():
         "_user": ["1", "2"],
     }
     assert math.copysign(1, rows["_0"][1]) == 1  # one zero for sorting
+    assert (POINTS.kind, IDS.kind) == (np.float64, np.int64)
     assert POINTS.encoder()(rows).tolist() == [[1.5, 2], [0, 9]]
     weighted = POINTS.encoder(weighted=True)
     assert weighted({**rows, "_2": [3, 4]}).tolist() == [[1.5, 2, 3], [0, 9, 4]]
@@ -41,6 +42,7 @@ def test_what_cannot_be_read_is_one_row_without_a_user(reading):
     assert list(rows) == reading.names
     assert [list(column) for column in rows.values()] == [[1]] * (len(rows) - 1) + [[None]]
     refuses("breaks a rule", reading.encoder(), rows)
+    refuses("a user is missing", reading, {"x": [1], "y": [1], "v": ["a"], "u": [None]})
 
 
 @cases(
@@ -53,3 +55,4 @@ def test_what_cannot_be_read_is_one_row_without_a_user(reading):
 def test_the_worst_of_several_errors_is_reported(codes, error):
     block = {"_0": [7, *map(int, codes)], "_user": ["1", *[None] * len(codes)]}
     assert type(refuses("", encoders.checked_users, block, error=error)) is error
+    encoders.checked_users({name: column[:1] for name, column in block.items()})

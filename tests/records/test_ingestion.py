@@ -343,20 +343,6 @@ def test_folders_that_name_a_column_are_text(tmp_path):
     refuses("no column", lambda: n_users(str(tmp_path / "*" / "rows.parquet"), "dask"))
 
 
-def test_long_decimals_are_not_rounded(tmp_path):
-    cells = [Decimal(f"1.{0:040d}{i}") for i in (1, 2)]
-    path = folder_of(tmp_path, pa.array(cells, pa.decimal256(60, 41)))
-    assert n_users(str(tmp_path / "0.parquet")) == n_users(path) == 2
-
-
-def test_times_keep_their_nanoseconds(tmp_path):
-    times = pa.array([0, 1, 2, 86_399_999_999_999, 86_399_999_999_998], pa.time64("ns"))
-    table = pa.table({"v": ["7"] * 5, "u": times})
-    arrow = pd.DataFrame({"v": ["7"] * 5, "u": pd.array(times, dtype=pd.ArrowDtype(times.type))})
-    for source in (table, pl.from_arrow(table), arrow, folder_of(tmp_path, times)):
-        assert n_users(source) == 5
-
-
 DAY = 86_400 * 10**6
 
 
@@ -544,16 +530,3 @@ def test_text_of_every_reader_that_is_none_is_reported_as_bad_input(tmp_path):
 def test_dates_that_python_does_not_have_are_reported_as_bad_input():
     for cell in ("DATE 'infinity'", "TIMESTAMP 'infinity'", "TIMESTAMP '290000-01-01'"):
         refused(duckdb.connect().sql(f"SELECT 1 AS v, {cell} AS u UNION ALL SELECT 1, NULL"))
-
-
-def test_durations_are_no_users_at_any_door(tmp_path):
-    """Dask and Spark know no durations in Parquet, and took them for integers."""
-    cells = pa.array([1, 2], pa.duration("us"))
-    table = pa.table({"v": ["7"] * 2, "u": cells})
-    folder_of(tmp_path, cells, cells)
-    one = str(tmp_path / "0.parquet")
-    several = str(tmp_path / "?.parquet")
-    for source in (table, pl.from_arrow(table), table.to_pandas(), one, several):
-        refused(source)
-    refuses("missing", lambda: names_of(cells.to_pylist()))
-    refuses("missing", lambda: names_of(np.array([1, 2], "timedelta64[us]")))
