@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -14,15 +16,7 @@ import pytest
 from tests import cases
 from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, fails, run, snapshot, works
 
-PRIVATE = (
-    "cluster roads.csv -k 2 --output out.json --coreset core.csv --demand homes.csv --epsilon 1/2 "
-    "--ledger study.ledger"
-)
-PLACED = PRIVATE + " --nodes nodes.csv --x lon --y lat"
-PUBLIC = "cluster roads.csv -k 2 --output out.json"
-TWO = "cluster roads.csv -k 2"
-FOUND = "every record must be the id (int)"
-EVALUATE = "evaluate roads.csv --demand homes.csv --centers good.json"
+COMMANDS = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text("utf-8"))
 EDGES = "from,to,length_m\n1,2,5\n2,3,4\n"
 BAD_ROW = "987654321"
 
@@ -61,140 +55,6 @@ DEMANDS = {
     "twice.csv": private_file("100,-71.3,-29.9,canary-x", header="vertex,canary,canary,person"),
 }
 
-VARIED = {
-    "": {
-        # the command itself
-        "no command": ("", "COMMAND"),
-        "unknown command": ("clutser roads.csv -k 2", "invalid choice: 'clutser'"),
-        # options without effect
-        "plan in JSON": ("plan r.csv -k 2 --records 9 --output x.json", "must end in .html"),
-        "a goal twice": ("plan r.csv -k 2 --records 9 --goal 3% --target 4%", "give one"),
-        "ledger of a stream": ("stream init s r.csv --epsilon 1 --renews yearly", "give --ledger"),
-        "page in JSON": ("explore r.csv -k 2 --demand d --output x.json", "must end in .html"),
-        "graph facts alone": ("decode --parameters p --nodes n.csv", "give GRAPH too"),
-        "stream facts alone": ("stream show s --nodes n.csv", "--nodes is about a graph"),
-        "users of real ones": ("decode --parameters p --users 9", "--users is of no use here"),
-        "messages of a demo": ("decode --demo --messages m", "--messages is of no use here"),
-        "items of parameters": ("encode r.csv --items i", "--items is of no use here"),
-        "k of items": ("encode --parameters p -k 3", "-k is of no use here: --parameters holds"),
-        # evaluate
-        "evaluate without demand": ("evaluate roads.csv --centers good.json", "--demand"),
-        "evaluate without centers": ("evaluate roads.csv --demand homes.csv", "--centers"),
-    },
-    "cluster": {
-        # the graph
-        "missing file": ("nowhere.csv -k 2 --output out.json", "nowhere.csv: no such file"),
-        "line break in a name": ("'no\nwhere.csv' -k 2", "no\\nwhere.csv: no such file"),
-        "directory": ("folder -k 2 --output out.json", "folder: is a directory"),
-        "negative length": ("negative.csv -k 2 --output out.json", "non-negative"),
-        "disconnected": ("parts.csv -k 2 --output out.json", "2 components of 3, 2 vertices"),
-        # the question
-        "no k": ("roads.csv", "-k"),
-    },
-    TWO: {
-        "an option's end": ("--column x", "mean --demand-column? (see metricdp cluster --help)"),
-        "a slip": ("--epsilom 1", "did you mean --epsilon?"),
-        "an argument's name": (
-            "--demand homes.csv --epsilon 1 --max-snap 9",
-            "crs, --max-snap and",
-        ),
-        "title without a page": ("--title T", "--title is of a page, and none is written"),
-        "credit without a page": ("--attribution A --output x.json", "--attribution is of a page"),
-        "layer of a table": ("--layer x", "no layers; leave --layer out"),
-        "direction alone": ("--direction to-center", "pass --directed as well"),
-        "one end": ("--source from", "both endpoint columns (--source, --target) or none"),
-        "two demands": ("--demand a.csv --demand b.csv", "takes one file, got a.csv and b.csv"),
-    },
-    (TWO + " --demand homes.csv"): {
-        # the price
-        "epsilon missing": ("--output out.json", "needs --epsilon"),
-        "budget without ledger": ("--epsilon 1 --epsilon-budget 2", "give --ledger"),
-        "delta budget without a ledger": ("--epsilon 1 --delta-budget 1e-6", "give --ledger"),
-        "delta of one": ("--epsilon 1 --delta 1", "delta must be at least 0 and below 1"),
-    },
-    "explore --demand d.csv -k 2 --output p.html": {
-        "a list in words": ("--epsilons 0.1 0.5 1 roads.csv", "a list has commas (0.1,0.5)"),
-        "no list": ("roads.csv --names a --within 3", "arguments: --within 3 (see"),
-    },
-    "demo": {
-        "demo with k zero": ("-k 0", "at least 1"),
-        "demo into a file": ("--directory homes.csv", "not a directory"),
-        "demo with k above n": ("-k 20000 --directory fresh", "only 15,708 vertices"),
-    },
-    PUBLIC: {
-        # the command itself
-        "unknown option": ("--epsilonn 1", "--epsilonn"),
-        # the graph
-        "unknown format": ("--format shapefile", "formats: pmed, dimacs"),
-        "wrong format": ("--format pmed", "line 1"),
-        # the price
-        "epsilon without demand": ("--epsilon 1", "--epsilon is about private demand"),
-        "ledger without demand": ("--ledger study.ledger", "--ledger is about private demand"),
-    },
-    (PUBLIC + " --non-private"): {
-        # columns of the demand
-        "non-private: unknown id": ("--demand unknown.csv", f"{FOUND} of a point"),
-        "non-private: NaN": ("--nodes nodes.csv --x lon --y lat --demand nancoord.csv", "finite"),
-    },
-    PRIVATE: {
-        # the question
-        "k zero": ("-k 0", "at least 1, got '0'"),
-        "k above n": ("-k 26", "only 25 vertices"),
-        "unknown method": ("--method magic", "partition, uniform"),
-        "unknown objective": ("--objective k-center", "invalid choice"),
-        # the price
-        "epsilon zero": ("--epsilon 0", "between 1e-09 and 1000"),
-        "epsilon NaN": ("--epsilon nan", "finite number"),
-        "non-private and epsilon": ("--non-private", "contradict"),
-        "unknown relation": ("--neighboring swap", "invalid choice"),
-        "ledger exhausted": ("--epsilon 0.6", "asked epsilon 0.6, spent 1.5, left 0.5"),
-        "ledger that is none": ("--ledger notledger", "not the journal"),
-        "ledger damaged": ("--ledger damaged.ledger", "damaged"),
-        "ledger nowhere": ("--ledger nowhere/x.ledger", "No such file"),
-        "ledger the demand file": ("--ledger homes.csv", "same file"),
-        # what is written
-        "output nowhere": ("--output nowhere/out.json", "nowhere/out.json cannot be written"),
-        "output a device": ("--output /dev/null", "not a regular file"),
-        "output the graph": ("--output roads.csv", "--output and GRAPH are the same file"),
-        "output the demand": ("--output ./homes.csv", "same file"),
-        "coreset and output alike": ("--coreset out.json", "same file"),
-        "map that is no page": ("--map map.json", "--map map.json: the name of a page must end in"),
-        "coreset of an unknown kind": ("--coreset core.xlsx", "must be one of"),
-        "coreset without places": ("--coreset core.geojson", "needs points with coordinates"),
-        "coreset of uniform": ("--method uniform", "releases no weights"),
-        # columns of the demand
-        "x without y": ("--x lon", "go together"),
-        "x, y and a column": ("--x lon --y lat --demand-column vertex", "not both"),
-        "coordinates, graph without": ("--x lon --y lat", "--nodes"),
-        "max-contributions alone": ("--max-contributions 2", "--user"),
-        "missing demand file": ("--demand nowhere.csv", "nowhere.csv: no such file"),
-        "no such column": ("--demand-column home", "no column 'home'"),
-        "no such users": ("--user whose", "--user for users"),
-        "unknown id": ("--demand unknown.csv", FOUND),
-        "id missing": ("--demand gap.csv", "empty cell"),
-        "user missing": ("--user person --demand nouser.csv", "empty cell"),
-        "ragged demand": ("--demand raggedrow.csv", "as many fields as the first row"),
-        "open quote in demand": ("--demand quotes.csv", "quotes"),
-        "demand not UTF-8": ("--demand latin.dem", "UTF-8 text"),
-        "demand truncated": ("--demand cut.dem.gz", "truncated gzip"),
-        "demand without header": ("--demand noheader.csv", "no column 'vertex'"),
-        "demand with equal headers": ("--demand twice.csv", "same name"),
-    },
-    PRIVATE + " --ledger new.ledger": {
-        "budget below epsilon": ("--epsilon-budget 1/4", "asked epsilon 0.5, spent 0, left 0.25"),
-        "unknown id, new ledger": ("--demand unknown.csv", FOUND),
-    },
-    PLACED: {"NaN coordinate": ("--demand nancoord.csv", "finite")},
-    EVALUATE: {
-        # evaluate
-        "missing centers": ("--centers nowhere.json", "nowhere.json: No such file"),
-        "centers not JSON": ("--centers cut.json", "not JSON"),
-        "centers of another kind": ("--centers other.json", "no list 'centers'"),
-        "center not in the graph": ("--centers unknown.json", "id 5"),
-        "evaluate an unknown id": ("--demand unknown.csv", FOUND),
-    },
-}
-
 
 def varied(base, more):
     """A command with more options; a demand among them stands in place of its own."""
@@ -204,9 +64,9 @@ def varied(base, more):
 
 
 CASES = {
-    name: (varied(base, more), words)
-    for base, rows in VARIED.items()
-    for name, (more, words) in rows.items()
+    name: (varied(one["command"], more), words)
+    for one in COMMANDS.values()
+    for name, (more, words) in one["refused"].items()
 }
 
 
@@ -249,7 +109,14 @@ def test_every_good_base_would_pass(world, monkeypatch, capsys):
     """What the cases vary is accepted itself: so each is refused for the reason it names."""
     monkeypatch.chdir(world)
     before = snapshot(world)
-    for command in (PUBLIC, PRIVATE, EVALUATE, PLACED + " --ledger new.ledger --user person"):
+    more = {
+        "public": "",
+        "private": "",
+        "evaluate": "",
+        "placed": "--ledger new.ledger --user person",
+    }
+    for name, options in more.items():
+        command = f"{COMMANDS[name]['command']} {options}"
         ran = works(capsys, command)
         assert ran.json is not None
         assert_nothing_private(ran.err, command)
