@@ -212,14 +212,13 @@ def _recenter(
     sites: Sites, state: Assignment, penalty: float, min_gain: float, s: int, in_place: bool
 ) -> bool:
     """Move a slot to the row that serves its clients best; `in_place`: only to other sizes."""
-    used = state.used[s]
-    total = (
-        penalty * np.maximum(np.maximum(0.0, used - sites.capacity), sites.min_load - used)
-        + sites.opening_cost
-    )
+    total = sites.opening_cost.copy()
+    for r in range(len(total)):
+        total[r] += penalty * _violation(sites, r, state.used[s])
     i = state.first[s]
     while i >= 0:
-        total += sites.costs[i]
+        for r in range(len(total)):
+            total[r] += sites.costs[i, r]
         i = state.after[i]
     found: Any = np.int64(-1)
     best = total[state.rows[s]] - min_gain

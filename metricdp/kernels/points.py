@@ -88,8 +88,16 @@ def _nearest_centers(points: NDArray[np.float64], centers: NDArray[np.float64]) 
 @njit(cache=True, nogil=True)
 def _frame(centers: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Mean of the centers, and one over the largest distance to it (infinity or 0 at limits)."""
-    origin = (centers / len(centers)).sum(axis=0)
-    far = ((centers - origin) ** 2).sum(axis=1).max()
+    k, d = centers.shape
+    origin, far = np.zeros(d), 0.0  # loops compile in a third of the time of expressions
+    for j in range(k):
+        for x in range(d):
+            origin[x] += centers[j, x] / k
+    for j in range(k):
+        total = 0.0
+        for x in range(d):
+            total += (centers[j, x] - origin[x]) ** 2
+        far = max(far, total)
     return origin, 1 / np.sqrt(far) if far > 0 else np.inf
 
 

@@ -32,7 +32,7 @@ _known = IdentityCache()
 def landmarks(metric: Metric, m: int = LANDMARKS, seed: int = 0) -> Landmarks:
     """The universe's m landmarks for this seed, cached as long as the universe lives.
 
-    m searches of the whole universe up to 31,000 points (for m = 1,280), some 30 beyond on road
+    m rows of distances up to 31,000 points (for m = 1,280), some 30 searches beyond on road
     networks; 160 MB of rows at most.
     """
     cached: dict[tuple[int, int], Landmarks] = _known.of(metric)
