@@ -152,8 +152,8 @@ import numpy as np, pyarrow as pa, duckdb
 from metricdp.records.engines import frames, spilling
 from metricdp.privacy import PrivateDemand
 from metricdp.metrics import EuclideanSpace
-spilling.MEMORY = "40MB"
-n = 1_000_000
+spilling.MEMORY = "30MB"
+n = 400_000
 rows = pa.table({"x": np.arange(n) / 7.0, "who": np.arange(n) // 3})
 from pathlib import Path
 import tempfile

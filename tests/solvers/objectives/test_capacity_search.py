@@ -42,10 +42,10 @@ def test_sharing_clients_is_no_dearer_without_programs_too(sizes, monkeypatch):
     monkeypatch.setattr(capacity_search, "_PROGRAM_PAIRS", 0)
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        points, loads = rng.random((30, 2)), rng.integers(1, 20, 30).astype(float)
+        points, loads = rng.random((24, 2)), rng.integers(1, 20, 24).astype(float)
         costs = np.linalg.norm(points[:, None] - points[None], axis=2) * loads
-        room = np.repeat([1.3, 0.9][:sizes], 30) * loads.sum() / 4
-        fee = np.repeat([1.0, 0.0][:sizes], 30)
+        room = np.repeat([1.3, 0.9][:sizes], 24) * loads.sum() / 4
+        fee = np.repeat([1.0, 0.0][:sizes], 24)
         rules = SiteRules(np.array([2, 4][-sizes:]), fee, min_load=0.8 * loads.sum() / 4)
         asked = np.tile(costs, (sizes, 1)), loads, room, 4, np.empty(0, np.int64), None, NEVER
         shared, whole = CapacitySearch(*asked, rules=rules), SingleSourceSearch(*asked, rules=rules)
