@@ -24,23 +24,15 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp import atomic
-from metricdp.accounting.continual import DayBlock, Schedule, squared
 from metricdp.audit.patch import patched
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
 from metricdp.report import days_page
-from metricdp.running.days import LeastNoise, needed, present
 from metricdp.running.stream import _day_name
-from tests import cases, each, one_way_metric, path_metric, raising, refuses, tries
+from tests import cases, each, one_way_metric, path_metric, raising, refuses
 from tests.cli_world import build_road, fails, run, works
 
 PATH = path_metric(9)
-SCHEDULES = st.one_of(
-    st.builds(Schedule, horizon=st.integers(1, 40), gaussian=st.booleans()),
-    st.builds(Schedule, window=st.integers(1, 40), gaussian=st.booleans()),
-    st.builds(Schedule, horizon=st.integers(1, 40), window=st.integers(1, 40)),
-    st.builds(Schedule, gaussian=st.booleans()),
-)
 
 
 def demand(*places):
@@ -50,22 +42,6 @@ def demand(*places):
 def silent():
     """No noise: what is released is what was counted."""
     return patched(Noise, "__call__", lambda self, values: values)
-
-
-@tries(60, SCHEDULES, st.integers(1, 120))
-def test_the_present_is_made_of_sums_that_ended_each_day_once(schedule, days):
-    days = min(days, schedule.horizon or days)
-    kept = set()
-    for day in range(days):
-        nodes = schedule.nodes(day)
-        assert len(nodes) == schedule.block(schedule.number_of(day)).levels
-        kept |= {node for node in nodes if schedule.ends(node, day)}
-        now = [node for node, _ in present(schedule, day)]
-        assert set(now) <= kept
-        covered = [d for n in now for d in range(schedule.days(n)[0], schedule.days(n)[1] + 1)]
-        first = 0 if schedule.window is None else max(0, day - schedule.window + 1)
-        assert sorted(covered) == list(range(first, day + 1))
-        kept = {node for node in kept if needed(schedule, node, day)}
 
 
 @settings(max_examples=12)
@@ -523,17 +499,3 @@ def test_a_stream_of_0_1_0_is_gone_on_from(tmp_path, paid_by):
     assert mdp.Stream.open(path, PATH).release.counts[3] == pytest.approx(200_000, abs=20)
     path.write_bytes(OLD.read_bytes())
     refuses("day 3 was reported", mdp.Stream.open, path, PATH, ledger=ledger)
-
-
-def test_squares_of_a_user_who_is_there_every_day_count_the_length_of_a_run():
-    """By brute force: all of a user's records, m on each day, in every node of every level."""
-    for days, base, levels, m in ((7, 2, 3, 1), (9, 3, 3, 2), (5, 5, 2, 3)):
-        schedule, block = LeastNoise(days), DayBlock(0, days, base, levels)
-        most = 0
-        for level in range(levels):
-            size = base**level
-            runs = [min(size, days - start) for start in range(0, days, size)]
-            most += sum((m * run) ** 2 for run in runs)
-        assert squared(schedule, block, "user", m * m) >= most
-        assert squared(schedule, block, "user", m * m) > days * levels * m * m
-        assert squared(schedule, block, "event", m * m) == levels * m * m
