@@ -27,11 +27,18 @@ Costs = tuple[Floats, list[Hashable], list[Hashable]]
 
 def read_costs(source: Any, sites: Any, clients: Any, cost: str | None) -> Costs:
     """Costs from a frame or a file; `sites` and `clients`: names of columns, or ids to keep."""
+    pandas = hasattr(source, "index") and hasattr(source, "to_numpy")
+    if pandas:
+        source = _with_named_levels(source)
     columns, id_column = _columns(source)
     found = _ends(columns, sites, clients)
     kept = [_given(x) for x in (sites, clients)]
-    pandas = hasattr(source, "index") and hasattr(source, "to_numpy")
     if found is None and pandas and (sites is not None or not _first_holds_ids(source)):
+        for axis, own in enumerate(kept):  # names that the frame has are found, not given anew
+            names = source.axes[axis]
+            plain = type(names).__name__ == "RangeIndex" or not names.is_unique
+            if own is not None and not plain and set(own) <= set(names):
+                source = source.reindex(own, axis=axis)
         matrix = floats(source.to_numpy(), "costs must be numbers")
         return matrix, kept[0] or list(source.index), kept[1] or list(source.columns)
     if found is None and sites is None and clients is None:
@@ -65,6 +72,14 @@ def read_costs(source: Any, sites: Any, clients: Any, cost: str | None) -> Costs
     matrix = np.full((len(names[0]), len(names[1])), np.nan)
     matrix[rows[inside], cols[inside]] = prices[inside]
     return matrix, names[0], names[1]
+
+
+def _with_named_levels(frame: Any) -> Any:
+    """The frame; the levels of its index as columns, if they are origins or destinations."""
+    levels = {str(name).strip().lower() for name in frame.index.names}
+    others = {str(name).strip().lower() for name in frame.columns}
+    ends = any(levels <= set(pair) <= levels | others for pair in ENDS)
+    return frame.reset_index() if ends and not levels & others else frame
 
 
 def _first_holds_ids(frame: Any) -> bool:

@@ -127,6 +127,22 @@ def test_what_is_repeated_is_named():
     refuses("distinct; 'S' is repeated", mdp.CostTable, frame[:2], sites=["S", "S", "T"])
 
 
+def test_names_of_a_frame_are_found_wherever_they_stand():
+    pd = pytest.importorskip("pandas")
+    pairs = [("A", 7, 1.0), ("A", 8, 2.0), ("B", 7, 3.0), ("B", 8, 4.0)]
+    long = pd.DataFrame(pairs, columns=["origin", "destination", "time"])
+    matrix = long.pivot(index="origin", columns="destination", values="time")
+    plain = pd.DataFrame(matrix.to_numpy())
+    ends = ["origin", "destination"]
+    for frame in (long.set_index(ends), long.set_index("origin"), long.set_index(ends[1]), matrix):
+        table = mdp.CostTable(frame)
+        assert (list(table.sites), list(table.ids)) == (["A", "B"], [7, 8])
+        assert table.distances(["A", "B"]).tolist() == [[1, 2], [3, 4]]
+        turned = mdp.CostTable(frame, sites=["B", "A"], clients=[8])  # rows were named anew
+        assert turned.distances(["A", "B"], [8]).tolist() == [[2], [4]]
+    assert mdp.CostTable(plain, sites=[1, 0]).distances([1]).tolist() == [[1, 2]]  # has no names
+
+
 def test_seeds_are_the_cheapest_free_sites_of_drawn_clients():
     """All sites are drawn in the end; the first serves the only client of positive weight."""
     universe, matrix = table(), costs()
