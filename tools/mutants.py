@@ -213,6 +213,7 @@ SETS = {
         "tests/running/test_charging.py",
         "tests/methods/test_privacy.py",
         "tests/methods/test_atomic.py",
+        "tests/methods/finite/test_regional.py",
         "tests/methods/finite/test_local_search.py",
         "tests/methods/box/test_coreset.py",
         "tests/methods/box/test_private_candidates.py",

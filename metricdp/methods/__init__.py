@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from metricdp.lazy import on_first_use
 
 if TYPE_CHECKING:
+    from metricdp.methods.finite.regional import Regional as Regional  # no defaults to be named by
     from metricdp.methods.registry import BY_NAME as BY_NAME
     from metricdp.methods.registry import DPHST as DPHST
     from metricdp.methods.registry import METHODS as METHODS

@@ -9,7 +9,7 @@ and what it costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
@@ -105,6 +105,17 @@ class Within(NamedTuple):
     cost: Cost
     work: Work
     image: Image | None = None
+
+
+class Parts(NamedTuple):
+    """Steps on every part of a public partition, each with its own epsilon: parallel composition;
+    answered by the list of what they return.
+    """
+
+    partition: Partition
+    epsilons: Sequence[Fraction]
+    works: Sequence[Work]
+    name: str
 
 
 class Account(NamedTuple):

@@ -258,7 +258,7 @@ class Release:
     asks : type
         Class of its questions: `BoxQuestion` where centers may be anywhere in a box.
     **facts
-        Further attributes by method: ``counts`` of a tree, the
+        Further attributes by method: ``regions`` (epsilon of each), ``counts`` of a tree, the
         ``day`` of a stream, the ``sides`` of a box's cells, shape (n_points, d), in which `sample`
         draws.
 

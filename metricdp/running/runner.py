@@ -10,6 +10,7 @@ adaptive composition of its requests, in epsilon or in rho.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -21,9 +22,10 @@ from metricdp.methods.asking import Image, Steps, Terms, Work, driven
 from metricdp.methods.method import Method, answer_of
 from metricdp.methods.question import BoxQuestion, Question, Result
 from metricdp.privacy import PrivateDemand, Query, gate, measure
+from metricdp.protocols import Partition
 from metricdp.releases import Neighboring, Receipt, Release
 
-Request = asking.Ask | asking.Select | asking.Cover | asking.Within | asking.Account
+Request = asking.Ask | asking.Select | asking.Cover | asking.Within | asking.Parts | asking.Account
 ROUNDING = Fraction(1, 10**12)
 """Share of a zCDP accountant that counts as spent: roots are rounded down, so selections leave a
 little of their budget unspent.
@@ -93,6 +95,8 @@ class Run:
                 return self._kept(sets, receipt)
             case asking.Within(cost, work, image):
                 return self._worked(Run(self._seen(image), self.budget.charge(cost)), work)
+            case asking.Parts(partition, epsilons, works, name):
+                return self._divided(partition, epsilons, works, name)
             case asking.Account():
                 return asking.Statement(self._left, tuple(self.receipts), self.receipt)
         raise TypeError(f"a method cannot ask for a {type(request).__name__}")
@@ -129,6 +133,22 @@ class Run:
         if run.receipts:
             self.receipts.append(run.receipt)
         return outcome
+
+    def _divided(
+        self, partition: Partition, epsilons: Sequence[Fraction], works: Sequence[Work], name: str
+    ) -> list[Any]:
+        before = self.budget.spent
+        parts = gate.split(self.demand, partition, list(epsilons), self.budget, name)
+        runs = [Run(*part) for part in parts]
+        outcomes = [run.drive(work(run.terms)) for run, work in zip(runs, works)]
+        mechanisms = [
+            each for run in runs for receipt in run.receipts for each in receipt.mechanisms
+        ]
+        terms = self.terms
+        receipt = Receipt.of(mechanisms, terms.neighboring, terms.unit, terms.weight_units)
+        bound = f"parallel composition of {name}"
+        self.receipts.append(receipt.paid(self.budget.spent - before, Fraction(0), bound))
+        return outcomes
 
     def _seen(self, image: Image | None) -> PrivateDemand:
         """The demand, or its image under public maps, which is made once in a run."""

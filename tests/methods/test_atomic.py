@@ -66,6 +66,7 @@ def universes():
 UNIVERSES = dict(universes())
 OPTIONS = [
     *mdp.METHODS,
+    methods.Regional(),
     methods.DPHST(levels=2),
     methods.DPHST(budget="geometric"),
     methods.LocalSearch(start="random", steps=1, final=False),

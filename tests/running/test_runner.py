@@ -9,7 +9,7 @@ import metricdp as mdp
 from benchmarks.methods.grid import Grid
 from metricdp.accounting import Cost
 from metricdp.accounting.cost import ZCDP
-from metricdp.methods.asking import Account, Ask, Image, count_records
+from metricdp.methods.asking import Account, Ask, Image, Parts, count_records
 from metricdp.methods.box.descent import shells_together
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import CountQuery, HistogramQuery, Ledger, PrivateDemand
@@ -84,6 +84,17 @@ def test_what_was_spent_so_far_is_stated_at_its_own_price(in_rho):
             assert reported.epsilon == 1 - Fraction(left) and reported.delta == 0
         elif stated.left > Fraction(1, 10**6):
             assert reported.epsilon == run.budget.spent < 1 and reported.delta == Fraction(1, 10**6)
+
+
+def test_parts_after_a_count_state_their_own_price():
+    def counted(terms):
+        return (yield Ask(CountQuery(), Fraction(1)))
+
+    run = Run(DEMAND, mdp.Ledger(1).charge(1))
+    run.put(Ask(CountQuery(), Fraction(1, 2)))
+    shares = [Fraction(1, 8), Fraction(1, 4)]
+    run.put(Parts(Grid(BOX, 2), shares, [counted, counted], "halves"))
+    assert [receipt.epsilon for receipt in run.receipts] == [Fraction(1, 2), Fraction(1, 4)]
 
 
 DELTA = Fraction(1, 10**6)

@@ -99,7 +99,7 @@ def share_of_all(
     total = sum(losses, Loss())
     epsilon, delta = map(float, spent)
     if not delta:
-        drawn = sum(float(step.price[0]) for step in steps if step.price)
+        drawn = sum(float(step.price[0]) for step in steps if step.price and step.whole)
         return _over(max(abs(total.seen), total.most, drawn), epsilon)
     # Basic composition of what counts rho, at all of delta, with the pure steps.
     rho = math.fsum(one.rho for step, one in zip(steps, losses) if _counts_rho(step))

@@ -163,6 +163,8 @@ def _options() -> Iterator[Subject]:
     ours = mdp.methods
     tree = partial(ours.Quadtree, steps=0)
     swaps = partial(ours.LocalSearch, steps=2)
+    labels = ["ward", *["elsewhere"] * 15]
+    regions = ours.Regional(regions={"ward": "1/2", "elsewhere": 1}, labels=labels, records_hint=24)
     away = tree(budget="uniform", estimate="own", threshold=0.02, rounds=2, depth=2)
     hashed = ours.MaxCoverage(net_dimensions=0, picks=1)
     hoped = partial(mdp.k_means, expected=([[0.2, 0.3], [0.8, 0.9]], [1.0, 3.0]))
@@ -173,6 +175,7 @@ def _options() -> Iterator[Subject]:
         ("k_means, max-coverage by hashing", "a box", mdp.k_means, hashed, (4, 0)),
         ("k_means, max-coverage, delta", "a box in R^5", mdp.k_means, "max-coverage", GAUSS),
         ("k_median, hst by levels", "a grid", mdp.k_median, ours.DPHST(levels=2), (1, 0)),
+        ("k_median, regions", "a grid", mdp.k_median, regions, (1, 0)),
         ("k_median, two swaps and the best", "a grid", mdp.k_median, swaps(final=True), (5, 0)),
         ("k_means, two swaps, cap", "a grid", mdp.k_means, swaps(cap=1.0), (5, 0)),
         ("k_median, two swaps, delta", "a grid", mdp.k_median, swaps(), (6, "1/100")),

@@ -42,6 +42,11 @@ class Step:
     in_rho: bool = False
     draws: list[Draw] = field(default_factory=list)
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is about the whole demand, not about a part of a split."""
+        return getattr(self.demand, "part", None) is None
+
 
 class Diverged(BaseException):
     """A replay asked for another draw than the recorded run; no method may catch this."""

@@ -118,7 +118,7 @@ class Exploration:
         levels = []
         for level in self.levels:
             facts = {"name": level.name, "epsilon": float(level.epsilon)}
-            levels.append({**facts, **level.result.to_dict()})
+            levels.append({**facts, **_regions(level.result.release), **level.result.to_dict()})
         plan = {} if self.plan is None else {"prediction": self.plan.to_dict()}
         receipt = self.receipt and self.receipt.to_dict()
         return {"k": self.k, "levels": levels, "receipt": receipt, **plan}
@@ -194,7 +194,9 @@ def explore(
     ledger : Ledger (or BudgetSlice), optional
         By default a fresh one of the sum, add-remove neighbors.
     method : str or Method
-        A method with a release, so that there is a coreset to show.
+        A method with a release, so that there is a coreset to show. With
+        `metricdp.methods.Regional` an epsilon is that of the least private region; the page shows
+        it, and ``to_dict`` those of all regions.
     expected : optional
         Where demand is expected by public knowledge, as `metricdp.k_median`.
     objective : {"k-median", "k-means"}
@@ -268,6 +270,12 @@ def explore(
 def _rounded(noisy: float) -> int:
     """A noisy number of records, rounded to two digits."""
     return max(1, round(float(f"{max(noisy, 1.0):.2g}")))
+
+
+def _regions(release: Any) -> dict[str, Any]:
+    """Epsilons of regions, if the method has them."""
+    regions = getattr(release, "regions", None)
+    return {} if regions is None else {"regions": {n: float(e) for n, e in regions.items()}}
 
 
 def _named(epsilons: Iterable[Any], names: Sequence[str] | None) -> dict[Any, str]:

@@ -86,6 +86,7 @@ CASES = {
     "records, replace-one": lambda: clustered("max-coverage", grid(), "1e-6", "replace-one"),
     "zCDP": lambda: clustered("lloyd", box(), "1e-6"),
     "k-means": lambda: clustered("quadtree", box(), call=mdp.k_means),
+    "regional": lambda: clustered(mdp.methods.Regional(), grid()),
     "release": lambda: mdp.release(grid(), demanded(grid()), epsilon="1/3"),
     "release of a box": lambda: mdp.release(box(), demanded(box()), epsilon=1),
     "evaluate": lambda: mdp.evaluate(grid(), demanded(grid()), [(0, 0)], epsilon=1, within=[2]),
