@@ -63,6 +63,7 @@ class PrintedCoverage(MaxCoverage):
 
     net_dimensions: int = 0
     share: Any = Fraction(1, 2)
+    eta: float = 0.5  # the paper's accuracy parameter
 
     def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
         """The number of records; refuses a price without a delta, which the exponent needs."""

@@ -33,7 +33,7 @@ import numpy as np
 
 from metricdp.accounting import Cost, exact
 from metricdp.accounting.covering import exponent
-from metricdp.arguments import Floats, Ints, count, positive, shown
+from metricdp.arguments import Floats, Ints, count, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import (
     COUNT_SHARE,
@@ -136,14 +136,12 @@ class MaxCoverage(Method):
     Parameters
     ----------
     picks : int, optional
-        Balls selected for each radius: 6, or 2k·ln(1/eta) among private candidates.
+        Balls selected for each radius: 6, or 2k·ln(2) among private candidates.
     net_dimensions : int
         Boxes of up to so many dimensions are answered on a public net; beyond, by the paper's
         Section 5.
     share : number, optional
         Share of epsilon for the selections: 1/10.
-    eta : float
-        The paper's accuracy parameter, between 0 and 0.6.
 
     References
     ----------
@@ -175,14 +173,11 @@ class MaxCoverage(Method):
     picks: int | None = None
     net_dimensions: int = 2
     share: Any = LOOP_SHARE
-    eta: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.picks is not None:
             count(self.picks, "picks")
-        if not positive(self.eta, "eta") < 0.6:
-            raise InputError(f"eta must be between 0 and 0.6, got {shown(self.eta)}")
         if not 0 < self._share < Fraction(4, 5):
             raise InputError(f"share must be between 0 and 0.8, got {shown(self.share)}")
 
@@ -251,7 +246,7 @@ class MaxCoverage(Method):
         points, scales = yield Within(Cost.zcdp(half, loss) if loss else Cost.of(half), hashes)
         public = space.net(max(NET, question.k), question.seed).points
         metric = EuclideanMetric(np.unique(np.concatenate([points, public]), axis=0))
-        picks = self.picks or math.ceil(2 * question.k * math.log(1 / self.eta))
+        picks = self.picks or math.ceil(2 * question.k * math.log(2))
         balls = [Balls(metric, radius) for radius in sorted(scales)]
         query = CoverQuery(question.parts(LabelParts.of(metric)), [(some, picks) for some in balls])
         selected = yield Cover(query, self._share)

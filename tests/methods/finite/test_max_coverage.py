@@ -404,8 +404,6 @@ def test_the_first_covering_set_counts():
     assert first_covering([(one, np.array([1, 0])), (two, np.array([0]))]).tolist() == [1, 0, 0, 3]
 
 
-@pytest.mark.parametrize(
-    "options", each(picks=[0, 1.5], share=[0, 0.9], eta=[0.6, 0], records_hint=[-1])
-)
+@pytest.mark.parametrize("options", each(picks=[0, 1.5], share=[0, 0.9], records_hint=[-1]))
 def test_bad_options_are_refused(options):
     refuses("", MaxCoverage, **options)
