@@ -174,7 +174,7 @@ class PrecomputedMetric(RowMetric):
         caller's promise: the quality of centers depends on it, privacy does not.
     ids : sequence of hashable, optional
         Names of the points; 0..n_points-1 by default, or those that a data frame of pandas has for
-        its rows or columns, alike if it has both.
+        its rows or columns, alike if it has both. Given in another order, these reorder it.
 
     Raises
     ------
@@ -189,11 +189,19 @@ class PrecomputedMetric(RowMetric):
 
     def __init__(self, matrix: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
         frame: Any = matrix
-        if ids is None and hasattr(frame, "columns") and hasattr(frame, "index"):
+        if hasattr(frame, "columns") and hasattr(frame, "index"):
             rows, columns = list(frame.index), list(frame.columns)
-            ids = columns if rows == list(range(len(rows))) else rows
-            if columns not in (ids, list(range(len(columns)))):
-                raise InputError("a distance matrix must name its rows and columns alike, or ids=")
+            plain = list(range(len(rows)))
+            if ids is None:
+                ids = columns if rows == plain else rows
+                if columns not in (ids, list(range(len(columns)))):
+                    raise InputError(
+                        "a distance matrix must name its rows and columns alike, or ids="
+                    )
+            elif rows == columns != plain and frame.index.is_unique:
+                ids = listed(ids, "ids")
+                if sorted(map(repr, ids)) == sorted(map(repr, rows)):
+                    matrix = frame.reindex(index=ids, columns=ids)  # found, not named anew
         self.matrix = m = floats(matrix, "a distance matrix must hold numbers")
         if m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] == 0:
             raise InputError(f"a distance matrix must be square and not empty, got shape {m.shape}")

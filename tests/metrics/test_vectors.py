@@ -47,6 +47,19 @@ def test_ids_and_blocks():
     refuses("iterable of ids, got int", plain.positions, 5)
 
 
+def test_names_of_a_frame_of_distances_are_found():
+    pd = pytest.importorskip("pandas")
+    far = [[0.0, 1, 4], [1, 0, 3], [4, 3, 0]]
+    named = pd.DataFrame(far, index=list("abc"), columns=list("abc"))
+    for ids in (None, "abc", "cab", "bca"):
+        metric = PrecomputedMetric(named, ids=ids if ids is None else list(ids))
+        assert metric.distances("a", "abc").tolist() == [[0, 1, 4]]
+    assert PrecomputedMetric(named, ids=list("cde")).distances("c", "cde").tolist() == [far[0]]
+    plain = PrecomputedMetric(pd.DataFrame(far), ids=[2, 0, 1])
+    assert plain.distances([2], [2, 0, 1]).tolist() == [far[0]]
+    refuses("ids must be a sequence", PrecomputedMetric, named, ids=5)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_bad_points_and_ids(kind):
     numbers = [[1.0, 2.0], [[np.nan, 0]], [[np.inf]], [[1, 2], [3]]]
