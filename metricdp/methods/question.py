@@ -66,6 +66,12 @@ def public_weights(
     return array
 
 
+def public_demand(metric: Metric, weights: Any, *, signed: bool = False) -> Floats:
+    """`public_weights`; 1 each where all are zero."""
+    found = public_weights(metric, weights, signed=signed)
+    return found if found.any() else np.ones(len(found))
+
+
 NET_POINTS = 4096
 """Public points that represent a box; also the most centers in a box."""
 

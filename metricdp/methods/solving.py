@@ -15,7 +15,13 @@ from numpy.typing import ArrayLike
 
 from metricdp.arguments import Floats, opened_first, shown
 from metricdp.errors import InputError
-from metricdp.methods.question import NET_POINTS, checked_time_limit, public_weights, site_positions
+from metricdp.methods.question import (
+    NET_POINTS,
+    checked_time_limit,
+    public_demand,
+    public_weights,
+    site_positions,
+)
 from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric, metric_of
 from metricdp.metrics.space import EuclideanSpace
@@ -123,7 +129,7 @@ def solve(
         raise InputError("scenarios= is for a list of universes or of releases")
     kind = getattr(universe, "kind", None)
     if kind == "finite":
-        return answered(universe, objective, public_weights(universe, weights), **asked)
+        return answered(universe, objective, public_demand(universe, weights), **asked)
     if kind == "box":
         return _box_solved(universe, objective, weights, asked)
     answer = getattr(universe, "solve", None)

@@ -16,7 +16,7 @@ from metricdp.methods.question import (
     Question,
     Result,
     asked_of,
-    public_weights,
+    public_demand,
 )
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -216,7 +216,7 @@ def _public(
 ) -> Result:
     """Centers for public demand."""
     finite = question.on_net()
-    public = public_weights(finite.metric, weights, signed=True)
+    public = public_demand(finite.metric, weights, signed=True)
     if certify:
         finite.check_certifiable(public)
     found, proof = finite.exactly(public) if exact else (finite.answer(public), None)

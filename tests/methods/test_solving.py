@@ -231,6 +231,8 @@ def test_weights_that_are_all_zero_count_as_one_each():
     zero = mdp.k_median(metric, k=2, weights=np.zeros(9), exact=True)
     asked = mdp.solve(metric, o.KMedian(2), weights=np.zeros(9))
     assert zero.value == asked.value == plain.value == plain.bound == zero.bound == 10
+    for plan in (zero, asked):  # tables had a demand of 0 beside a load of 4
+        assert plan.to_columns()["demand"] == plan.to_columns()["load"]
 
 
 # One set of sites for several demands, against all choices of small universes
