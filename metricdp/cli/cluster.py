@@ -157,7 +157,8 @@ def _answered_objective(args: Namespace, of: Any, weights: Any, search: dict[str
     public |= {} if args.scenarios is None else {"scenarios": args.scenarios}
     with _stdout_to_stderr():
         result = mdp.solve(of, objective, **public, **search)
-    known = weights is not None and result.weights is not None and result.weights.any()
+    given = weights.values() if isinstance(weights, dict) else weights
+    known = given is not None and any(given)
     kind = "the noisy weights" if result.noisy else "the given weights" if known else "weights of 1"
     note(f"{objective.name}: {result.value:.6g} for {kind}, {tables.proof(result.gap)}")
     if args.capacity is not None and result.has_intervals:
