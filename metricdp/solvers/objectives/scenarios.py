@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import block_diag, csr_array, eye_array, kron, vstack
 
 from metricdp.arguments import Ints, floats, shown
 from metricdp.errors import InputError
@@ -16,6 +17,7 @@ from metricdp.solvers.objectives.covering import MaxCoverage
 from metricdp.solvers.objectives.instance import WITHIN, Chosen, Floats, Instance, Positions
 from metricdp.solvers.objectives.medians import KZ
 from metricdp.solvers.objectives.objective import Objective, steps_of
+from metricdp.solvers.programs import TRUST, Constraint, minimized, side_by_side
 
 _MOST_COSTS = 100_000_000
 """Most costs of sites for all scenarios held in a search, 400 MB: beyond it candidates are
@@ -24,6 +26,10 @@ sampled.
 _MOST_SWAP_COSTS = 10_000_000
 """Most costs that swaps for the worst scenario read: some tenths of a second for each swap."""
 _EQUAL = 1e-9  # above rounding of sums, below any real gain
+_MOST_PAIRS, _SECONDS = 3_000, 10.0
+"""Largest integer program for the worst scenario, in pairs of site and client, and its time: 900
+pairs take up to 3 s, 10,000 mostly longer than this, without a smaller gap.
+"""
 _STEPS = 12
 """Most searches for the worst scenario: bounds the time, not tuned."""
 
@@ -82,7 +88,8 @@ class Scenarios(Objective):
     bound. Any weighted mean is at most (for coverage at least) the worst, so the best bound of the
     weights tried also bounds the worst (Lagrange). Multiplicative updates move weights toward
     scenarios that fare worse than the mean. The best solution is then improved by swaps for the
-    worst scenario. A gap is left where no single choice of sites is best for the best weights.
+    worst scenario. A gap is left where no single choice of sites is best for the best weights: up
+    to `_MOST_PAIRS` pairs of site and client HiGHS closes it, or tries to for `_SECONDS`.
     """
 
     name: ClassVar[str] = "scenarios"
@@ -147,7 +154,8 @@ class Scenarios(Objective):
             instance, np.unique(np.concatenate(solutions)), _MOST_SWAP_COSTS
         )
         best = self._improve_by_swaps(instance, min(solutions, key=self._loss), pool)
-        return self._with_bound(instance, best, sign * max(bounds) if bounds else None)
+        best, bound = self._by_program(instance, best, max(bounds, default=-np.inf))
+        return self._with_bound(instance, best, sign * bound if np.isfinite(bound) else None)
 
     def _with_bound(self, instance: Instance, sites: Positions, bound: float | None) -> Chosen:
         """The solution and a bound, equal to its value if only rounding is between the two."""
@@ -192,6 +200,53 @@ class Scenarios(Objective):
                     if exact < worst:
                         sites, worst, improved = other, exact, True
         return sites
+
+    def _by_program(
+        self, instance: Instance, sites: Positions, bound: float
+    ) -> tuple[Positions, float]:
+        """The best sites and a bound of their loss by HiGHS, if the program is small: minimize the
+        largest loss of a scenario over sites and assignments. Else what is given.
+        """
+        worst = self._loss(sites)
+        total = self.instances[0].weight.sum() if self.maximized else 0.0
+        unit = worst + total  # the loss as a sum of costs
+        # scenarios of one universe share the assignment, others have one each
+        alike = not isinstance(instance.metric, CombinedMetric)
+        groups = [(instance, self.instances)] if alike else [(own, [own]) for own in self.instances]
+        n_sites, clients = len(instance.allowed), [len(of.demand) for of, _ in groups]
+        n_pairs = n_sites * sum(clients)
+        solved = worst - bound <= _EQUAL * abs(worst) or unit <= 0
+        if solved or n_pairs > _MOST_PAIRS or instance.deadline.over:
+            return sites, bound
+        rows = []
+        for of, scenarios in groups:
+            cost = self._costs(of, of.block(instance.allowed)) / unit
+            rows.append([(own.weights[of.demand] * cost).ravel() for own in scenarios])
+        losses = csr_array(block_diag(rows))
+        opens = csr_array(vstack([kron(eye_array(n_sites), np.ones((n, 1))) for n in clients]))
+        serves = csr_array(block_diag([kron(np.ones(n_sites), eye_array(n)) for n in clients]))
+        rules = [
+            Constraint(side_by_side(opens, -eye_array(n_pairs), 1), 0.0, np.inf),
+            Constraint(side_by_side(n_sites, serves, 1), 1.0, 1.0),
+            Constraint(side_by_side(n_sites, -losses, np.ones((losses.shape[0], 1))), 0.0, np.inf),
+            Constraint(
+                side_by_side(np.ones((1, n_sites)), n_pairs + 1), float(self.k), float(self.k)
+            ),
+        ]
+        found = minimized(
+            np.r_[np.zeros(n_sites + n_pairs), 1.0],
+            rules,
+            n_sites,
+            instance.deadline,
+            at_one=np.searchsorted(instance.allowed, instance.opened),
+            seconds=_SECONDS,
+        )
+        if found.x is not None:
+            other = instance.required_first(instance.allowed[found.x[:n_sites] > 0.5])
+            sites = min(sites, other, key=self._loss)
+        if found.proven:
+            return sites, self._loss(sites)
+        return sites, max(bound, (found.bound - TRUST) * unit - total)
 
     def _costs(self, own: Instance, distance: Floats) -> Floats:
         """What serving a unit of demand costs: for coverage 1 beyond the limit."""
