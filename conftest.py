@@ -74,7 +74,8 @@ ABSENT = "metricdp/absent"
 """Where pytest's cache keeps what the first tier skipped for lack of a library."""
 KERNELS = "tests/kernels/"
 _SKIPPED: set[str] = set()
-collect_ignore = [] if find_spec("sklearn") else ["metricdp/sklearn.py"]
+collect_ignore = ["tests/spark_workers.py"]
+collect_ignore += [] if find_spec("sklearn") else ["metricdp/sklearn.py"]
 """Modules that are nothing without their library."""
 
 
