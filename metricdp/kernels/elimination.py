@@ -115,6 +115,14 @@ def eliminate(graph: tuple, back: NDArray, most: int) -> Elimination:
 
 
 @njit(cache=True, nogil=True)
+def _lower(found: NDArray, known: NDArray, length: int) -> None:
+    """Lower the distances `found` of a vertex to those through one at this length from it."""
+    for b in range(AT_ONCE):
+        through = known[b] + length
+        found[b] = through if through < found[b] else found[b]
+
+
+@njit(cache=True, nogil=True)
 def swept_rows(order: Elimination, sources: NDArray, targets: NDArray, out: NDArray) -> None:
     """Distances ``out[i, j] = d(sources[i], targets[j])`` of vertices of the graph."""
     rank, start, head, there, back = order
@@ -128,17 +136,11 @@ def swept_rows(order: Elimination, sources: NDArray, targets: NDArray, out: NDAr
         for v in range(n):
             here = distance[v]
             for a in range(start[v], start[v + 1]):
-                above, length = distance[head[a]], there[a]
-                for b in range(AT_ONCE):
-                    through = here[b] + length
-                    above[b] = through if through < above[b] else above[b]
+                _lower(distance[head[a]], here, there[a])
         for v in range(n - 1, -1, -1):
             here = distance[v]
             for a in range(start[v], start[v + 1]):
-                above, length = distance[head[a]], back[a]
-                for b in range(AT_ONCE):
-                    through = above[b] + length
-                    here[b] = through if through < here[b] else here[b]
+                _lower(here, distance[head[a]], back[a])
         for j in range(len(targets)):
             at = rank[targets[j]]
             for b in range(count):
