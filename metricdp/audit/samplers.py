@@ -138,7 +138,7 @@ def against_opendp(name: str, distribution: str, quick: bool) -> Finding:
     )
     space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64", monotonic=True)
     draw = make_noisy_max(*space, theirs_of, scale=float(1 / eta))
-    n, many = (10_000, 30_000) if quick else (30_000, 100_000)
+    n, many = (4_000, 8_000) if quick else (30_000, 100_000)
     theirs = np.bincount([draw(scores.tolist()) for _ in range(n)], minlength=len(scores))
     right = agreement(chosen(scores, eta, distribution, many), theirs)
     etas = [eta * Fraction(factor).limit_denominator(10) for factor in FACTORS]

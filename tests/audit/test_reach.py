@@ -31,7 +31,7 @@ SEAMS = {
     "k-ary response": (KRR, "draw", "one message, k-ary response"),
     "local hashing": (LocalHashing, "draw", "one message, local hashing"),
     "subset selection": (SubsetSelection, "draw", "one message, subset selection"),
-    "vectors": (TopVectors, "draw", "one message, vectors of a ball"),
+    "vectors": (TopVectors, "draw", "one message, vectors of an interval"),
     "contribute": (gate, "contribute", "several holders, replay, Laplace"),
     "shuffle": (shuffle, "_pair_delta", "4 shuffled messages"),
 }
