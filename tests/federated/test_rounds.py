@@ -81,13 +81,13 @@ CUBE = mdp.EuclideanSpace([0.0] * 4, [1.0] * 4)
 SQUARE = mdp.EuclideanSpace([0, 0], [1, 1])
 
 
-@pytest.mark.parametrize("delta", [0, DELTA])
 @cases(
-    ("universe", "places", "method"),
-    (METRIC, [(1, 1), (10, 2)], "partition"),
-    (METRIC, [(1, 1), (10, 2)], "hst"),
-    (SQUARE, [[0.2, 0.2], [0.8, 0.7]], "partition"),
-    ids=["partition", "hst", "box"],
+    ("universe", "places", "method", "delta"),
+    (METRIC, [(1, 1), (10, 2)], "partition", 0),
+    (METRIC, [(1, 1), (10, 2)], "partition", DELTA),
+    (METRIC, [(1, 1), (10, 2)], "hst", 0),
+    pytest.param(SQUARE, [[0.2, 0.2], [0.8, 0.7]], "partition", 0, marks=pytest.mark.extended),
+    (SQUARE, [[0.2, 0.2], [0.8, 0.7]], "partition", DELTA),
 )
 def test_whatever_asks_for_counts_is_answered_by_the_one_runner(universe, places, method, delta):
     """Each price is paid in full, by all, and what a receipt says of noise adds up to it."""
@@ -356,7 +356,11 @@ def test_a_changed_message_is_refused(kind):
         refuses("", read, text)
 
 
-@pytest.mark.parametrize(("universe", "place"), [(METRIC, (1, 1)), (SQUARE, [0.2, 0.2])])
+@cases(
+    ("universe", "place"),
+    (METRIC, (1, 1)),
+    pytest.param(SQUARE, [0.2, 0.2], marks=pytest.mark.extended),
+)
 def test_a_release_without_noise_that_shows_is_kept_and_has_intervals(
     universe, place, tmp_path, recwarn
 ):

@@ -36,7 +36,7 @@ def check(found, distances, order):
         ]
 
 
-@tries(150, naive.graphs(longest=50), st.integers(0, 99), st.integers(0, 40), fixed=True)
+@tries(60, naive.graphs(longest=50), st.integers(0, 99), st.integers(0, 40), fixed=True)
 def test_graph_labels(graph, seed, at):
     n, edges = graph
     distances, order = naive.all_pairs(n, edges), np.random.default_rng(seed).permutation(n)
@@ -48,7 +48,7 @@ def test_graph_labels(graph, seed, at):
 
 
 @tries(
-    150,
+    50,
     seed=SEEDS,
     n=st.integers(1, 80),
     d=st.integers(1, 4),
@@ -70,7 +70,7 @@ def test_vector_labels(seed, n, d, euclidean, side, at):
     check(found, distances, order)
 
 
-@tries(150, seed=SEEDS, n=st.integers(1, 40), at=st.integers(0, 40), fixed=True)
+@tries(50, seed=SEEDS, n=st.integers(1, 40), at=st.integers(0, 40), fixed=True)
 def test_row_labels(seed, n, at):
     rng = np.random.default_rng(seed)
     matrix = rng.integers(0, 30, (n, n))
@@ -81,7 +81,7 @@ def test_row_labels(seed, n, at):
     check(found, matrix, order)
 
 
-@tries(150, SEEDS, st.integers(1, 30), st.integers(1, 7), st.integers(1, 3), fixed=True)
+@tries(60, SEEDS, st.integers(1, 30), st.integers(1, 7), st.integers(1, 3), fixed=True)
 def test_nested_clusters(seed, n, n_levels, spread):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, min(n, spread), (n, n_levels)).astype(np.int32, "F")

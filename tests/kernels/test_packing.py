@@ -7,7 +7,7 @@ from metricdp.kernels.packing import reduced_costs
 from tests import tries
 
 
-@tries(60, st.integers(0, 2**32 - 1), st.integers(3, 9), st.integers(0, 12))
+@tries(30, st.integers(0, 2**32 - 1), st.integers(3, 9), st.integers(0, 12))
 def test_reduced_costs_add_the_price_of_each_cut_that_holds_two_clients(seed, n, n_cuts):
     rng = np.random.default_rng(seed)
     sets = [rng.permutation(n)[: rng.integers(1, n + 1)] for _ in range(20)]

@@ -318,19 +318,18 @@ def near(spots, n, seed=0):
 
 
 @cases(("trust", "epsilon"), ("one_round_local", 2), ("one_round_shuffle", "1/2"))
-@pytest.mark.parametrize("power", [1, 2])
-def test_graph_centers_are_near_the_best(trust, epsilon, power):
+def test_graph_centers_are_near_the_best(trust, epsilon):
     items = near([(5, 5), (24, 8), (12, 25)], 20_000)
     users = len(items)
     parameters = mdp.local.public_parameters(GRID, epsilon, users=users, k=3, trust=trust, parts=60)
     messages = mdp.local.simulated_messages(parameters, items, seed=1)
     estimate = mdp.local.Decoder(parameters).fit(messages)
-    ask = estimate.k_median if power == 1 else estimate.k_means
-    result = ask(3, metric=GRID)
     weights = np.bincount(GRID.positions(items), minlength=len(GRID)).astype(float)
-    cost = weights @ GRID.nearest(result.centers)[1] ** power
-    assert cost < 1.15**power * solve(GRID, weights, 3, power=power).cost
-    assert result.method == trust and result.receipt == estimate.receipt
+    for ask, power in ((estimate.k_median, 1), (estimate.k_means, 2)):
+        result = ask(3, metric=GRID)
+        cost = weights @ GRID.nearest(result.centers)[1] ** power
+        assert cost < 1.15**power * solve(GRID, weights, 3, power=power).cost
+        assert result.method == trust and result.receipt == estimate.receipt
     true = np.bincount(np.array(parameters.items["labels"])[GRID.positions(items)], minlength=60)
     assert np.abs(estimate.counts - true).max() < 6 * estimate.deviation + 300
     assert estimate.release(GRID).weights.sum() == pytest.approx(20_000, rel=1e-2)

@@ -54,7 +54,7 @@ UNIVERSES = ["box", *FINITE, *BOXES]
 
 SAVED = ["partition, saved", "coreset, 1 dimensions, saved", "quadtree, 2 dimensions, saved"]
 CASES = [name for name in naive.OBJECTIVES if name != "single source"]  # noise may find it no room
-ALL = ("box", "partition", "release, 5 dimensions")
+ALL = ("box", "partition")
 SOME = ("k-median", "p-center", "max-coverage", "capacitated", "facility-location")
 PAIRS = [(name, case) for name in (*UNIVERSES, *SAVED) for case in (CASES if name in ALL else SOME)]
 """Releases differ in points and weights: what is asked of each kind has a search of its own."""

@@ -68,7 +68,7 @@ def draw(scores, eta: Fraction, distribution: str, n: int) -> np.ndarray:
     ([0, 10**12, 10**12 - 2 * 10**11, -5 * 10**11], Fraction(1, 10**12)),
 )
 def test_the_distribution_is_exact_and_another_exponent_is_not(distribution, scores, eta):
-    counts = np.bincount(draw(scores, eta, distribution, 1_000_000), minlength=len(scores))
+    counts = np.bincount(draw(scores, eta, distribution, 200_000), minlength=len(scores))
     expected = distribution_of(scores, float(eta), distribution) * counts.sum()
     assert chisquare(counts, expected).pvalue > ALARM
     for wrong in (0.7, 1.3, 2.0):
@@ -101,7 +101,7 @@ def test_opendp_agrees():
     from opendp.mod import enable_features
 
     enable_features("contrib")
-    scores, n = [3, 0, 3, 1, 2], 10_000
+    scores, n = [3, 0, 3, 1, 2], 3000
     spaces = vector_domain(atom_domain(T=int)), linf_distance(T=int, monotonic=True)
     theirs = make_noisy_max(*spaces, max_divergence(), scale=2.0)
     counts = np.bincount([theirs(scores) for _ in range(n)], minlength=5)
@@ -115,7 +115,7 @@ any_score = st.integers(-(2**61), 2**61) | st.sampled_from([-(2**61), 2**61]) | 
 words = st.one_of(edges, st.integers(1, 2**64 - 1))
 
 
-@tries(300, words, st.booleans())
+@tries(100, words, st.booleans())
 def test_the_clock_is_within_its_proven_error(bits, gumbel):
     t, error = clock(np.uint64(bits), gumbel)
     low, high = _clock(bits, 64, gumbel)
@@ -128,7 +128,7 @@ def test_the_clock_is_within_its_proven_error(bits, gumbel):
             assert error >= 1
 
 
-@tries(200, st.integers(0, 2**64 - 1), st.booleans(), st.integers(0, 2**64 - 1))
+@tries(60, st.integers(0, 2**64 - 1), st.booleans(), st.integers(0, 2**64 - 1))
 def test_more_bits_narrow_the_interval(bits, gumbel, more):
     low, high = _clock(bits, 64, gumbel)
     inner_low, inner_high = _clock(bits << 64 | more, 128, gumbel)
@@ -136,6 +136,7 @@ def test_more_bits_narrow_the_interval(bits, gumbel, more):
     assert low - slack <= inner_low <= inner_high <= high + slack
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(any_score, words | st.just(0)), min_size=1, max_size=8),
     st.fractions(min_value=Fraction(1, 10**12), max_value=1000),

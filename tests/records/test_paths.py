@@ -138,7 +138,7 @@ def test_any_order_of_questions_is_answered(seed):
 )
 def test_a_method_reads_the_records_once(method, monkeypatch):
     """All of its noisy counts, and at least one is asked of more than one level."""
-    source = Counting(clusters(5000, 1))
+    source = Counting(clusters(2000, 1))
     demand = PrivateDemand(BOX, [[0.5, 0.0, 5.2]])
     monkeypatch.setitem(_vault._RECORDS, demand, source)
     result = mdp.k_median(BOX, demand, 4, epsilon=8, method=method)

@@ -13,7 +13,7 @@ from metricdp.kernels.scores import CAP
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics import EuclideanMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.records.scores import CappedSwapCosts, Scale, Served, SwapCosts, rows_from
-from tests import naive, path_metric, refuses, tries
+from tests import cases, naive, path_metric, refuses, tries
 
 metric_of = partial(tests.metric_of, resolution=1.0)
 
@@ -81,15 +81,14 @@ def test_other_metrics_too(kind, power, kept_rows, monkeypatch):
         metric = {"l2": EuclideanMetric, "l1": ManhattanMetric}[kind](points)
     demand, at, scale = rng.integers(0, 35, 60), rng.permutation(35)[:4], Scale.of(metric, power)
     costs = SwapCosts(metric, *np.unique(demand, return_counts=True), scale)
-    for _ in range(8):
+    for _ in range(4):
         costs.serve(Served.by(metric, at))
         assert_right(costs, metric, at, demand, scale)
         at = at.copy()
         at[rng.integers(4)] = rng.choice(np.setdiff1d(np.arange(35), at))
 
 
-@pytest.mark.parametrize("cores", [1, 3])
-@pytest.mark.parametrize("k", [1, 2, 7])
+@cases(("cores", "k"), (1, 7), (3, 1), (3, 7))
 def test_sums_on_a_larger_graph_do_not_depend_on_threads(cores, k, monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     n, edges = naive.random_graph(1500, seed=k)
@@ -97,7 +96,7 @@ def test_sums_on_a_larger_graph_do_not_depend_on_threads(cores, k, monkeypatch):
     demand, at, scale = rng.integers(0, n, 90), rng.permutation(n)[:k], Scale.of(metric, 1)
     points = np.unique(demand, return_counts=True)
     kept = SwapCosts(metric, *points, scale)
-    for _ in range(12):
+    for _ in range(6):
         kept.serve(Served.by(metric, at))
         fresh = SwapCosts(metric, *points, scale)
         fresh.serve(Served.by(metric, at))

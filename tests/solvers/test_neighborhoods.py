@@ -103,8 +103,7 @@ def test_a_town_of_one_center_is_searched_too():
     assert rows[rows >= 75].tolist() == [75 + small.argmin()]
 
 
-@pytest.mark.parametrize("by_tree", [True, False])
-@pytest.mark.parametrize("opened", [[], [3, 70]])
+@pytest.mark.parametrize(("by_tree", "opened"), [(True, [3, 70]), (False, [])])
 def test_a_core_of_candidates_where_lists_are_too_long(by_tree, opened, monkeypatch):
     points = np.random.default_rng(4).random((600, 2))
     block = distances(points)

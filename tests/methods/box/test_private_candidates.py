@@ -95,14 +95,14 @@ def test_centers_beyond_two_dimensions(ask):
 def test_few_records_many_centers_and_users(relation, delta):
     box = mdp.EuclideanSpace([-1] * 3, [1] * 3)
     users = {"user": [1, 1, 2], "max_contributions": 2}
-    for demand in (PrivateDemand(box, []), PrivateDemand(box, np.zeros((3, 3)), **users)):
-        for k in (1, 100):
-            ledger = mdp.Ledger(1, 1e-6, neighboring=relation)
-            asked = {"epsilon": 1, "delta": delta, "ledger": ledger, "method": MaxCoverage(picks=2)}
-            result = mdp.k_means(box, demand, k, **asked)
-            assert result.centers.shape == (k, 3)
-            assert (np.abs(result.centers) <= 1).all()
-            assert ledger.left == 0
+    demands = PrivateDemand(box, []), PrivateDemand(box, np.zeros((3, 3)), **users)
+    for demand, k in zip(demands, (1, 100)):
+        ledger = mdp.Ledger(1, 1e-6, neighboring=relation)
+        asked = {"epsilon": 1, "delta": delta, "ledger": ledger, "method": MaxCoverage(picks=2)}
+        result = mdp.k_means(box, demand, k, **asked)
+        assert result.centers.shape == (k, 3)
+        assert (np.abs(result.centers) <= 1).all()
+        assert ledger.left == 0
 
 
 def test_a_pickled_universe_holds_no_search_tree_and_still_snaps():

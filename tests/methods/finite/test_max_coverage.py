@@ -271,7 +271,7 @@ def test_sequences_of_selections_have_the_distribution_of_the_algorithm():
     query = CoverQuery(LabelParts.of(universe), listed)
     ledger = mdp.Ledger(500, neighboring="add-remove")
     seen: dict[tuple[int, ...], int] = {}
-    for _ in range(4000):
+    for _ in range(1500):
         selected, receipt = cover(demand, query, "1/10", ledger.charge("1/10"))
         key = tuple(np.concatenate(selected).tolist())
         seen[key] = seen.get(key, 0) + 1

@@ -1,6 +1,7 @@
 """How often the default rounds, what that costs, and that it pays where demand is in few places."""
 
 from fractions import Fraction
+from functools import cache
 
 import networkx as nx
 import numpy as np
@@ -70,6 +71,7 @@ def test_light_parts_are_not_split():
     assert whole.cut(64, density).n_parts == 64 and whole.cut(64, None, 0.2).n_parts == 64
 
 
+@cache
 def heavy() -> tuple[mdp.GraphMetric, np.ndarray]:
     """A social network, three quarters of the records on eight people, the rest anywhere."""
     metric = mdp.GraphMetric(nx.powerlaw_cluster_graph(3000, 3, 0.3, seed=2), weight=None)

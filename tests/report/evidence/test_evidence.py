@@ -285,7 +285,7 @@ def places(tree, path=()):
 def test_a_damaged_file_is_reported_in_one_line(odd):
     plain = mdp.Receipt.to_dict(reported("evaluate").receipt)
     whole = reported("evaluate").to_dict() | {"receipt": plain}
-    for path in list(places(whole))[1:]:
+    for path in list(places(whole))[1 + ODD.index(odd) % 3 :: 3]:  # each place meets four
         tree = json.loads(json.dumps(whole))
         inner = tree
         for key in path[:-1]:

@@ -118,7 +118,7 @@ def crowded(kind, mean, times):
 
 
 @pytest.mark.parametrize("kind", ["shared", "whole", "minimum", "sizes", "coverage"])
-@pytest.mark.parametrize("seed", [5, 10])
+@pytest.mark.parametrize("seed", [5, pytest.param(10, marks=pytest.mark.extended)])
 def test_units_of_demand_do_not_matter(seed, kind):
     """HiGHS's tolerances are absolute: beside loads of 1e-12 it saw neither room nor cost, and
     proved what was not so.
@@ -127,7 +127,7 @@ def test_units_of_demand_do_not_matter(seed, kind):
     metric = mdp.ManhattanMetric(rng.integers(0, 6, (9, 2)).astype(float))
     weights = rng.integers(1, 9, 9).astype(float)
     plain = mdp.solve(metric, crowded(kind, weights.mean() * 3, 1.0), weights=weights)
-    for times in (2.0**-90, 2.0**-40, 2.0**90):
+    for times in (2.0**-40, 2.0**90):
         plan = mdp.solve(metric, crowded(kind, weights.mean() * 3, times), weights=weights * times)
         assert plan.value == pytest.approx(plain.value * times, rel=1e-9)
         assert plan.bound == pytest.approx(plain.bound * times, rel=1e-5)
@@ -181,9 +181,7 @@ def test_no_exchange_with_a_neighbor_helps(universe, monkeypatch):
     first = np.array([0, 1, 2, 3])
     sites = chosen_by_impedance(asked, 4, impedance, prove=False, first=first).sites
 
-    def cost(of):
-        return float(SOME @ impedance(costs[of].min(axis=0)))
-
-    for t in range(4):
-        for v in np.setdiff1d(all_, sites):
-            assert cost(np.r_[np.delete(sites, t), v]) >= cost(sites) * (1 - 1e-6)
+    least = SOME @ impedance(costs[sites].min(axis=0))
+    for t in range(4):  # all vertices in place of each site
+        served = np.minimum(costs, costs[np.delete(sites, t)].min(axis=0))
+        assert (impedance(served) @ SOME).min() >= least * (1 - 1e-6)
