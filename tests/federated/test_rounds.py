@@ -565,7 +565,7 @@ def test_no_changed_bit_and_no_cut_makes_a_holder_forget_its_answer(tmp_path):
     answer, file = one.answer(asked), tmp_path / "a.key"
     whole = file.read_bytes()
     damaged = [whole[:size] for size in range(0, len(whole), 37)]
-    for bit in range(0, 8 * len(whole), 5):
+    for bit in range(0, 8 * len(whole), 13):
         damaged.append((int.from_bytes(whole, "big") ^ 1 << bit).to_bytes(len(whole), "big"))
     for content in damaged:
         file.write_bytes(content)

@@ -92,11 +92,12 @@ def test_the_randomizer_of_least_variance_is_chosen(epsilon, domain):
         assert oracles.oracle_of(found).variance <= expected
 
 
-def test_simulated_messages_are_those_of_devices_with_these_coins():
+def test_simulated_messages_are_those_of_devices_with_these_coins(known):
     space = mdp.EuclideanSpace([-1] * 5, [1] * 5)
     points = np.random.default_rng(0).uniform(-1, 1, (40, 5))
     for parameters, items in (
         (mdp.local.public_parameters(LINE, 2, users=10**5), list(LINE.ids)),
+        (known[1], known[0].ids[:40]),
         (mdp.local.public_parameters(space, 3, k=2), points),
     ):
         encoder, below = mdp.local.Encoder(parameters), Random(7).randrange

@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import pickle
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ SECRET = "CANARY-48611"
 NUMBER = 48_611
 
 
+@cache
 class World:
     """A universe, its private demand, and everything that must not be found outside."""
 

@@ -30,8 +30,8 @@ def one_way_town(n=40, seed=0, longest=9):
 def costs_of(graph, direction):
     """(n, n): row of each center, column of each vertex it serves."""
     ids = list(graph)
-    time = nx.shortest_path_length
-    way = np.array([[time(graph, u, v, weight="time") for v in ids] for u in ids], float)
+    time = dict(nx.all_pairs_dijkstra_path_length(graph, weight="time"))
+    way = np.array([[time[u][v] for v in ids] for u in ids], float)
     return {"to-center": way.T, "from-center": way, "round-trip": way + way.T}[direction]
 
 

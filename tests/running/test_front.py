@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from metricdp.audit.worlds import small_nets
 from metricdp.methods.finite.rounds import FEWEST_PARTS, number_of_parts
 from tests import cases, everything, grid_metric, metric_of, path_metric, refuses, road_like
 
@@ -57,7 +58,7 @@ def test_every_universe(name, ask):
 
 
 def test_centers_are_good_when_records_are_many():
-    metric = road_like(25)
+    metric = road_like(16)
     records = drawn(metric, 20_000)
     true = np.bincount(metric.positions(records), minlength=len(metric)).astype(float)
     for ask, power in ((mdp.k_median, 1), (mdp.k_means, 2)):
@@ -142,7 +143,6 @@ def test_a_box(seed=7):
     assert coreset.points.shape == (len(coreset.weights), 2)
     assert (coreset.points >= box.lower).all() and (coreset.points <= box.upper).all()
     assert mdp.k_median(box, mdp.PrivateDemand(box, []), k=3, epsilon=0.1).centers.shape == (3, 2)
-    assert mdp.k_means(box, k=3).centers.shape == (3, 2)
 
 
 # What is paid
@@ -304,7 +304,9 @@ def test_certificates_are_of_public_demand_in_finite_universes():
 
 def test_public_answers_are_of_the_universe_that_was_given():
     box = mdp.EuclideanSpace([0, 0], [1, 1])
-    assert mdp.k_means(box, k=2).universe is box
+    with small_nets():
+        found = mdp.k_means(box, k=2)
+    assert found.universe is box and found.centers.shape == (2, 2)
     line = mdp.EuclideanMetric([[0.0], [1.0], [5.0]])
     weights = np.array([4.0, 2.0, -1.0])
     found = mdp.k_median(line, k=1, weights=weights)

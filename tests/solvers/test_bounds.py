@@ -44,7 +44,7 @@ def problems(draw):
     return block, weights, np.array(centers), np.array(opened, np.int64)
 
 
-@tries(150, problems(), fixed=True)
+@tries(60, problems(), fixed=True)
 def test_never_above_the_best_of_all_choices(problem):
     block, weights, centers, opened = problem
     best = naive.best_centers(block, weights, len(centers), opened=opened)[1]
@@ -56,7 +56,7 @@ def test_never_above_the_best_of_all_choices(problem):
         assert (found.gap <= 2e-9) == (found.cost <= best * (1 + 2e-9))
 
 
-@tries(150, problems(), st.data(), fixed=True)
+@tries(60, problems(), st.data(), fixed=True)
 def test_the_lagrangian_is_a_bound_for_any_multipliers(problem, data):
     block, weights, centers, opened = problem
     costs = block * np.abs(weights)

@@ -166,7 +166,7 @@ def test_candidates_all_in_one_place(scale, request):
 def test_more_centers_than_landmarks(name, scale, request):
     metric = WORLDS[name]()
     request.getfixturevalue(scale)
-    for k in (50, len(metric) - 1, len(metric)):
+    for k in (41, len(metric) - 1, len(metric)):
         check(metric, np.ones(len(metric)), solve(metric, np.ones(len(metric)), k), k)
 
 
