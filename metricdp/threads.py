@@ -1,6 +1,7 @@
 """Parallel work on all processors, by a pool of threads."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -25,5 +26,18 @@ def in_threads(work: Callable[[Any], object], items: Iterable[Any]) -> None:
         for item in items:
             work(item)
         return
-    for done in [_pool(os.getpid(), os.cpu_count() or 1).submit(work, item) for item in items]:
+    waiting = deque(items)
+
+    def one_after_another() -> None:
+        while True:
+            try:
+                item = waiting.popleft()
+            except IndexError:
+                return
+            work(item)
+
+    # one task a thread: to submit a task costs more than many a search of few points
+    threads = os.cpu_count() or 1
+    pool = _pool(os.getpid(), threads)
+    for done in [pool.submit(one_after_another) for _ in range(min(threads, len(items)))]:
         done.result()
