@@ -108,7 +108,7 @@ def test_a_box_has_intervals_of_pieces_of_its_cells(homes_in_a_box, known, tmp_p
 
 def test_pieces_of_cells_tell_distances_as_even_demand_has_them():
     space = mdp.EuclideanSpace([0, 0], [1, 1])
-    places = np.random.default_rng(2).random((20_000, 2))
+    places = np.random.default_rng(2).random((5000, 2))
     release = mdp.release(space, mdp.PrivateDemand(space, places), epsilon=4)
     middles = release.universe.points[::2]  # at a distance of 0 from the middles of half the cells
     truth = cKDTree(middles).query(places)[0].mean()

@@ -373,8 +373,7 @@ UNIVERSES = {
 }
 
 
-@pytest.mark.parametrize("name", UNIVERSES)
-@pytest.mark.parametrize("unit", ["event", "user"])
+@cases(("name", "unit"), *zip(UNIVERSES, 4 * ["event", "user"]))
 def test_days_are_reported_in_the_universes_own_ids(name, unit, tmp_path):
     metric = UNIVERSES[name]()
     path = tmp_path / "days.stream"

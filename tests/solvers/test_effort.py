@@ -9,7 +9,7 @@ import metricdp as mdp
 from metricdp.solvers import effort, kmedian, neighborhoods
 from metricdp.solvers.effort import solve_with
 from metricdp.solvers.kmedian import solve
-from tests import grid_metric, refuses
+from tests import cases, grid_metric, refuses
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +22,7 @@ def metric() -> mdp.EuclideanMetric:
     return mdp.EuclideanMetric(np.random.default_rng(0).integers(0, 300, (250, 2)).astype(float))
 
 
-@pytest.mark.parametrize("block", [True, False])
-@pytest.mark.parametrize("how", ["thorough", 1.0])
+@cases(("how", "block"), ("thorough", True), (1.0, False))
 def test_no_worse_than_quick_with_opened_and_candidates(metric, how, block, monkeypatch):
     if not block:
         monkeypatch.setattr(kmedian, "WHOLE_BLOCK", 0)

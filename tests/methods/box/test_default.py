@@ -19,7 +19,7 @@ from metricdp.methods.box.halved import MOST_ROUNDS, number_of_cells
 from metricdp.partitions.box.cells import ball
 from metricdp.partitions.box.halving import Halves
 from metricdp.solvers.lloyd import lloyd
-from tests import refuses
+from tests import cases, refuses
 from tests.methods.box.test_directions import thin_scene
 
 
@@ -93,9 +93,13 @@ def test_small_clusters_beside_tight_large_ones():
     assert np.median(costs) < 1.1 * cost(points, middles, 2)
 
 
-@pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("hint", [None, 10_000])
-@pytest.mark.parametrize("m", [1, 3])
+@cases(
+    ("neighboring", "hint", "m"),
+    ("add-remove", None, 1),
+    ("add-remove", 10_000, 3),
+    ("replace-one", None, 1),
+    ("replace-one", None, 3),
+)
 def test_what_is_paid(neighboring, hint, m):
     space, points, _ = scene(2, n=10_000)
     users = np.arange(10_000) // 2 if m > 1 else None
