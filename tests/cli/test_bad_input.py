@@ -13,6 +13,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from metricdp.cli import main
 from tests import cases
 from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, fails, run, snapshot, works
 
@@ -30,6 +31,13 @@ FILES = {
     "cut.json": b'{"centers": [100, 12',
     "other.json": b'{"k": 2}',
     "unknown.json": b'{"centers": [100, 5]}',
+    # sites, weights and costs
+    "two.csv": b"vertex\n100\n124\n",
+    "columns.csv": b"a,b\n100,101\n",
+    "nobody.csv": b"vertex\n100\nnobody\n",
+    "empty.csv": b"vertex,weight\n",
+    "long.csv": b"from_id,to_id,time\n" + b"".join(b"%c,x,3\n%c,y,1\n" % (s, s) for s in b"abc"),
+    "hole.csv": b"site,x,y\na,5,\nb,2,7\n",
     # ledgers
     "notledger": b"hello\n",
     "folder/inside": b"",
@@ -77,6 +85,8 @@ def world(tmp_path_factory):
     for name, content in {**FILES, **DEMANDS}.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
+    asked = f"cluster {folder}/roads.csv -k 2 --demand {folder}/homes.csv --epsilon 1 -q --output"
+    assert main([*asked.split(), f"{folder}/result.json"]) == 0
     build_ledger(folder / "study.ledger")
     build_ledger(folder / "damaged.ledger")
     text = (folder / "damaged.ledger").read_bytes()

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tests import cases
 from tests.cli_world import build_road, fails, run, works
 
 
@@ -43,18 +42,6 @@ def test_distances_have_units(town, capsys):
     assert ran.status == 0 and reported["within"] == [150, 250] and reported["clip"] == 800
     fails(capsys, "distances of roads.csv are measured in s", *asked, "--measured-in", "s")
     fails(capsys, "--measured-in", *asked)
-
-
-@cases(
-    ("options", "message"),
-    (("--within", "500"), "--within goes with --epsilon"),
-    (("--ledger", "x"), "--ledger goes with --epsilon"),
-    (("--epsilon", "1", "--within", "5,,6"), "must be a number in the metric"),
-    (("--epsilon", "1", "--objective", "k-means"), "leave --objective out"),
-    (("--epsilon", "1", "--against", "nowhere.json"), "nowhere.json"),
-)
-def test_refusals_are_one_line(town, capsys, options, message):
-    fails(capsys, message, *BASE, *options)
 
 
 def test_the_map_shows_the_intervals(town, capsys):

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from metricdp.cli import main
-from tests import cases
-from tests.cli_world import build_road, fails, run
+from tests.cli_world import build_road, run
 from tests.report.evidence.schema import problems
 
 
@@ -38,17 +37,3 @@ def test_yaml(world, capsys):
     status, out, err = run(capsys, "evidence", "result.json", "--registry", "a.yaml", "--quiet")
     assert (status, err) == (0, "")
     assert yaml.safe_load((world / "a.yaml").read_text()) == json.loads(out)["registry"]
-
-
-@cases(
-    ("argv", "words"),
-    (["gone.json"], "gone.json"),
-    (["homes.csv"], "is not JSON; a result is what `metricdp cluster --output FILE.json` wrote"),
-    (["result.json", "--registry", "x.csv"], "must end in .yaml"),
-    (["result.json", "--html", "x.yaml"], "must end in .html"),
-    (["result.json", "--registry", "result.json"], "are the same file"),
-    (["result.json", "--answers", "result.json"], "there is no blank 'centers'"),
-    (["result.json", "--audit", "result.json"], "no result of"),
-)
-def test_bad_input_is_one_line(argv, words, world, capsys):
-    fails(capsys, words, "evidence", *argv)

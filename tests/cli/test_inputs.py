@@ -16,7 +16,7 @@ from metricdp.cli import build_parser, main
 from metricdp.cli.sites import read_areas
 from metricdp.errors import InputError, ShatteredGraphError
 from metricdp.universe.graph import build_graph
-from tests import cases, refuses
+from tests import refuses
 from tests.cli_world import build_road, fails, run, works
 
 RING = "from,to,time,oneway\na,b,1,1\nb,c,2,1\nc,a,4,1\nc,d,1,0\nd,e,1,1\n"
@@ -78,7 +78,7 @@ def files(here):
     Path("w.csv").write_text("vertex,weight\nx,3\ny,2\nw,1\n")
     Path("two.csv").write_text("vertex\na\nb\n")
     Path("room.csv").write_text("vertex,capacity\na,4\nb,4\nc,3\n")
-    Path("hole.csv").write_text("site,x,y\na,5,\nb,2,7\n")
+
     Path("people.csv").write_text("vertex\n" + "x\n" * 500 + "y\n" * 400)
     return here
 
@@ -108,21 +108,6 @@ def test_private_demand(files, capsys):
     found = run(capsys, *call, *["--limit", "2", "--demand", "people.csv", "--epsilon", "5"]).json
     # noise of e^-5 a unit cannot turn 400 records over: below 1e-100
     assert sorted(found["centers"]) == ["b", "c"] and found["weights"] == "noisy"
-
-
-@cases(
-    ("options", "rule"),
-    ("long.csv -k 9", "has only 3 sites"),
-    ("long.csv -k 1 --symmetrize", "--symmetrize is about graphs"),
-    ("long.csv -k 1 --map m.html", "--map needs a graph"),
-    ("hole.csv -k 1", "say what a pair costs that cannot be reached (--unreachable)"),
-    ("two.csv -k 1", "name two of them (--source, --target)"),
-    ("long.csv -k 1 --weight seconds", "no column 'seconds'"),
-    ("long.csv -k 1 --limit 3min", "not known what distances"),
-    ("long.csv --objective set-cover --limit 0.5", "no choice of sites covers all demand"),
-)
-def test_bad_calls_get_one_line(options, rule, files, capsys):
-    fails(capsys, rule, "cluster", *options.split(), "--format", "costs")
 
 
 def test_costs_have_a_unit_and_a_proof(files, capsys):

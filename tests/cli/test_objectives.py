@@ -10,8 +10,7 @@ import pytest
 import metricdp as mdp
 from metricdp.cli.objectives import NAMES
 from metricdp.solvers.objectives import OBJECTIVES
-from tests import cases
-from tests.cli_world import build_road, fails, run, works
+from tests.cli_world import build_road, run, works
 
 CALLS = {
     "k-median, limit": "-k 3 --limit 400",
@@ -108,55 +107,6 @@ def test_exact_goes_with_public_weights(world, capsys):
     assert "for weights of 1," in works(capsys, *call).err
 
 
-@cases(
-    ("options", "rule"),
-    ("-k 2 --measured-in parsec", "must be one of mm, cm, m"),
-    ("", "needs -k"),
-    ("-k 2 --objective max-coverage", "needs --limit"),
-    ("-k 2 --objective set-cover --limit 9", "-k is of no use"),
-    ("-k 2 --z 3", "--z is of no use"),
-    ("-k 2 --objective max-coverage --limit 2parsecs", "limit must be a number"),
-    ("-k 2 --limit 300s", "error: --limit 300s: distances of roads.csv are measured in m"),
-    ("-k 2 --objective equity --aversion 2 --kappa 1", "kappa is in place of aversion"),
-    ("-k 2 --objective capacitated --capacity x.csv", "x.csv"),
-    ("-k 2 --objective capacitated --capacity 0.1", "below the demand"),
-    ("-k 2 --objective capacitated --capacity 4:1:x", "must be sizes such as"),
-    ("-k 2 --objective p-center --minimum 3", "--minimum is of no use"),
-    ("-k 2 --objective p-center --certificate", "--certificate is for k-median"),
-    ("-k 2 --objective p-center --method hst", "answers k-median and k-means alone"),
-    ("-k 2 --weights w.csv --demand homes.csv --epsilon 1", "--weights is public demand"),
-    ("-k 2 --demand homes.csv --epsilon 1 --limit 300s", "are measured in m"),
-    ("-k 2 --weights none.csv", "none.csv: has no rows"),
-    ("-k 2 --objective p-center --single-source", "--single-source needs capacities"),
-    ("-k 2 --demand homes.csv --epsilon 1 --start two.csv --limit 9 -k 3", "start must name k"),
-    ("--demand homes.csv --epsilon 1 --objective nested --ks 1,2 --start two.csv", "stages are"),
-    ("-k 2 --demand homes.csv --epsilon 1 --bands 2,1", "growing positive distances"),
-    ("-k 2 --demand homes.csv --epsilon 1 --bands 10min", "are measured in m"),
-    ("-k 2 --demand homes.csv --epsilon 1 --heatmap h.tif", "no coordinates in the plane"),
-    ("-k 2 --demand homes.csv --epsilon 1 --heatmap h.csv --bandwidth 0", "must be positive"),
-    ("-k 2 --from-release a --from-release b --scenarios mean --coreset c.csv", "of one release"),
-    ("-k 2 --method hst", "--method is about private demand"),
-    ("-k 2 --demand-crs EPSG:4326 --from-release a", "--demand-crs is of no use"),
-    ("-k 2 --from-release a.release --from-release b.release", "--scenarios is for several"),
-    ("-k 2 --from-release a.release --scenarios mean", "--scenarios is for several"),
-    ("-k 2 --from-release a.release --demand homes.csv", "--from-release"),
-    ("-k 2 --from-release a.release --epsilon 1", "--from-release"),
-    ("-k 2 --from-release a.release --certificate", "--from-release"),
-    ("-k 2 --bandwidth 300", "--bandwidth is of"),
-    ("-k 2 --heatmap heat.pdf", "the ending must be one of"),
-    ("-k 2 --demand homes.csv --epsilon 1 --method local-search --stability", "method partition"),
-    ("-k 2 --demand homes.csv --epsilon 1 --method hst --heatmap heat.csv", "method partition"),
-    ("-k 2 --demand homes.csv --epsilon 1 --exact", "--exact tells the exact cost"),
-    ("-k 2 --effort slow", "must be quick, thorough or a number of seconds"),
-    ("-k 2 --effort thorough --objective p-center", "--effort is for k-median"),
-    ("-k 2 --exact --objective p-center", "--exact is for k-median"),
-)
-def test_bad_calls(options, rule, world, capsys):
-    (world / "none.csv").write_text("vertex,weight\n")
-    (world / "two.csv").write_text("vertex\n100\n124\n")
-    fails(capsys, rule, "cluster", "roads.csv", *options.split())
-
-
 def test_sites_to_begin_with(world, capsys):
     call = ["cluster", "roads.csv", "--objective", "p-center", "-k", "3", "--quiet"]
     Path("best.json").write_text(run(capsys, *call).out)
@@ -227,24 +177,6 @@ def test_a_certificate(world, capsys):
 def test_a_time_limit(world, capsys):
     for asked in (["cluster roads.csv -k 3"], PRIVATE):
         assert len(run(capsys, *asked, "--time-limit", "0.5").json["centers"]) == 3
-
-
-@cases(
-    ("options", "message"),
-    (["--certificate"], "--certificate tells the exact cost"),
-    (["--time-limit", "0"], "must be a positive number"),
-    (["--opened", "two.csv"], "needs a column 'vertex'"),
-    (["--opened", "open.csv", "-k", "1"], "at least their number, 2"),
-    (["--candidates", "open.csv"], "number of candidates"),
-    (["--candidates", "nobody.csv"], "nobody.csv: no point of roads.csv has the id 'nobody'"),
-    (["--candidates", "nowhere.csv"], "no such file"),
-    (["--opened", "open.csv", "--output", "open.csv"], "same file"),
-)
-def test_refused_before_anything_is_charged(options, message, world, capsys):
-    Path("open.csv").write_text("vertex\n100\n101\n")
-    Path("two.csv").write_text("a,b\n100,101\n")
-    Path("nobody.csv").write_text("vertex\n100\nnobody\n")
-    fails(capsys, message, *PRIVATE, "--ledger", "new.ledger", *options)
 
 
 # ``--effort`` and ``--exact`` of ``metricdp cluster``
