@@ -54,9 +54,9 @@ def test_capacities_are_kept_at_little_more_cost(metric, asked, by_site, share, 
     rooms = {site: room * (1.2 if i % 2 else 0.9) for i, site in enumerate(metric.sites)}
     limit = None if share is None else share * float(np.max(metric.distance_rows([0])))
     objective = o.Capacitated(6, capacities=rooms if by_site else room, limit=limit)
-    listed = mdp.solve(metric, objective, weights=weights, **asked, time_limit=1)
+    listed = mdp.solve(metric, objective, weights=weights, **asked, time_limit=0.4)
     no_block()
-    plan = mdp.solve(metric, objective, weights=weights, **asked, time_limit=1)
+    plan = mdp.solve(metric, objective, weights=weights, **asked, time_limit=0.4)
     assert len(set(plan.centers)) == 6 and is_allowed(plan, asked)
     loads = plan.to_dict()["loads"]
     for center, load in zip(plan.centers, loads):
