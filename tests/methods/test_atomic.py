@@ -134,10 +134,10 @@ def asked(universe, method, price, relation, m, power, k):
 
 @pytest.mark.parametrize("method", OPTIONS, ids=lambda m: m if isinstance(m, str) else repr(m)[:60])
 def test_every_method_answers_within_its_price_or_leaves_the_ledger_alone(method):
-    """Each method and option with every price on small universes of its kind."""
+    """Each method with every price, each option with half of them, on small universes."""
     kind = methods.BY_NAME[method] if isinstance(method, str) else method
     answers = 0
-    for i, price in enumerate(PRICES):
+    for i, price in list(enumerate(PRICES))[:: 1 if isinstance(method, str) else 2]:
         name = "path" if kind.in_finite and i % 2 else ("box in R^2", "box in R^4")[i % 4 // 2]
         if not kind.in_space:
             name = ("path", "vectors")[i % 2]

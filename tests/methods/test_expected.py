@@ -225,7 +225,8 @@ def test_expectations_of_a_box_are_pairs_or_releases_of_it(country):
     cloud = np.random.default_rng(0).uniform(size=(20_000, 2))
     many = ExpectedPoints.of(BOX, (cloud, np.ones(20_000)))
     assert len(many.points) <= ExpectedPoints.MOST and abs(many.weights.sum() - 1) < 1e-9
-    reported = mdp.plan(BOX, records=400, k=4, epsilons=["5"], repeats=1, expected=(homes, weights))
+    asked = {"epsilons": ["5"], "repeats": 1, "shapes": SHAPES[:1], "expected": (homes, weights)}
+    reported = mdp.plan(BOX, records=400, k=4, **asked)
     assert np.isfinite(reported.cost).all()
     world = BoxWorld(BOX, 3, 1, 0, ExpectedPoints.of(BOX, (homes, weights)))
     made = world.draw(SHAPES[0], 500, np.random.default_rng(0))

@@ -317,7 +317,7 @@ def test_what_epsilons_and_a_target_may_be():
 
 def test_a_plan_tells_the_least_epsilon(capsys, tmp_path):
     metric = grid_metric(6, 6)
-    plain = mdp.plan(metric, records=3000, k=2, epsilons=[1], repeats=1)
+    plain = mdp.plan(metric, records=3000, k=2, epsilons=[1], repeats=1, shapes=FEW)
     with pytest.raises(mdp.InputError, match="target"):
         plain.epsilon  # noqa: B018
     reported = mdp.plan(metric, records=100_000, k=2, target="40%", repeats=1)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from metricdp.methods.box import quadtree
 from metricdp.methods.box.quadtree import CellCounts
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from tests import cases, refuses, wrong
@@ -33,7 +34,8 @@ def test_other_dimensions(d):
     assert cost(points, found.centers, 2) < 1.5 * cost(points, middle, 2)
 
 
-def test_a_round_that_opens_nothing_leaves_its_share():
+def test_a_round_that_opens_nothing_leaves_its_share(monkeypatch):
+    monkeypatch.setattr(quadtree, "POINTS", 64)
     demand = mdp.PrivateDemand(BOX, np.full((40, 2), 1.0))
     # 4 scales: 404 at first, then 4
     result = mdp.k_median(BOX, demand, 1, epsilon=1, method=Quadtree(budget=100, records_hint=30))
