@@ -87,7 +87,7 @@ SMALL = Case("release", {"epsilon": 1e-9})  # noise of more than 64 bits
 
 
 @fuzz(
-    500,
+    250,
     [{"case": SMALL, "world": TOWN, "which": 2, "kept": 0}],
     case=spoiled(CLUSTERINGS),
     world=st.sampled_from(WORLDS),
@@ -113,7 +113,7 @@ def test_private_calls(case: Case, world: Any, which: int, kept: int) -> None:
 
 
 @fuzz(
-    250,
+    125,
     case=spoiled({"k_median": PUBLIC, "k_means": PUBLIC}),
     world=st.sampled_from(WORLDS),
     certificate=st.booleans(),
@@ -136,7 +136,7 @@ def assert_result(result: mdp.Result, world: Any, k: Any) -> None:
 
 
 @fuzz(
-    250,
+    125,
     case=spoiled({"k_median": SEARCH, "k_means": SEARCH}, 3),
     place=st.integers(0, len(WORLDS) - 1),
 )
@@ -167,7 +167,7 @@ CASES = [
 
 
 @fuzz(
-    450,
+    225,
     [{"case": case} for case in CASES],
     case=spoiled({name: arguments for name, (_, arguments) in UNIVERSES.items()}),
 )
@@ -200,7 +200,7 @@ values = st.sampled_from(PRINTABLE)
 
 
 @fuzz(
-    450,
+    225,
     lengths=st.lists(values, min_size=3, max_size=3),
     ids=st.lists(values, min_size=2, max_size=2),
     places=st.lists(values, min_size=2, max_size=2),
@@ -249,7 +249,7 @@ SPANS = {
 }  # NumPy counts spans of time among the integers
 
 
-@fuzz(350, [SPANS], case=spoiled(MAKERS), world=st.sampled_from(WORLDS), users=st.booleans())
+@fuzz(175, [SPANS], case=spoiled(MAKERS), world=st.sampled_from(WORLDS), users=st.booleans())
 def test_demands(case: Case, world: Any, users: bool) -> None:
     name, spoils = case
     rows = records(world)
@@ -290,7 +290,7 @@ BUDGETS = {
 }
 
 
-@fuzz(350, case=spoiled(BUDGETS, 3), kept=st.integers(0, 3))
+@fuzz(175, case=spoiled(BUDGETS, 3), kept=st.integers(0, 3))
 def test_budgets(case: Case, kept: int) -> None:
     name, spoils = case
     arguments = {**BUDGETS[name], **spoils}
@@ -331,7 +331,7 @@ OF_A_SLICE = {"draw": ("epsilon", "delta"), "charge": ("epsilon", "delta", "purp
 
 
 @fuzz(
-    500,
+    250,
     case=spoiled(GATE | OF_A_SLICE, 3),
     query=st.sampled_from(QUERIES),
     which=st.integers(0, 2),
@@ -376,7 +376,7 @@ PRICES = {
 }
 
 
-@fuzz(450, case=spoiled(MADE | PRICES))
+@fuzz(225, case=spoiled(MADE | PRICES))
 def test_queries_and_prices(case: Case) -> None:
     call = getattr(privacy.Cost if case.name in PRICES else privacy, case.name)
     answer, error = tried(lambda: call(**{**(MADE | PRICES)[case.name], **case.spoils}))

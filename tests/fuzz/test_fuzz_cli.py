@@ -177,7 +177,7 @@ def check(argv: list[str], *, torn: str = "") -> int:
 KNOWN = [["cluster", "\0", "-k", "2"], shlex.split(COMMANDS[2].replace("out.json", "folder"))]
 
 
-@fuzz(250, [{"argv": argv} for argv in KNOWN], argv=command_lines())
+@fuzz(125, [{"argv": argv} for argv in KNOWN], argv=command_lines())
 def test_command_lines(argv: list[str]) -> None:
     check(argv)
 
@@ -193,7 +193,7 @@ def damaged_worlds() -> st.SearchStrategy[tuple[str, bytes, str]]:
     )
 
 
-@fuzz(200, case=damaged_worlds())
+@fuzz(100, case=damaged_worlds())
 def test_input_files(case: tuple[str, bytes, str]) -> None:
     name, content, command = case
     path = world() / name

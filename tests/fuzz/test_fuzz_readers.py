@@ -85,7 +85,7 @@ FAILED_ONCE = [
 
 
 @fuzz(
-    1000,
+    500,
     [{"file": file, "options": {}, "loose": True} for file in FAILED_ONCE],
     file=damaged_files(GRAPHS),
     options=st.sampled_from(OPTIONS),
@@ -118,7 +118,7 @@ def test_graph_files(file: tuple[str, bytes], options: dict[str, Any], loose: bo
 SPARSE_ARCS = ("n.co", b"c places\np aux sp co 3\nv ")
 
 
-@fuzz(700, [{"file": SPARSE_ARCS, "alone": True}], file=damaged_files(NODES), alone=st.booleans())
+@fuzz(350, [{"file": SPARSE_ARCS, "alone": True}], file=damaged_files(NODES), alone=st.booleans())
 def test_nodes_files(file: tuple[str, bytes], alone: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = written(*file, folder)
@@ -163,7 +163,7 @@ QUOTED = ("d.parquet", DEMANDS["d.parquet"].replace(b"canary-0", b"\x80anary-0")
 
 
 @fuzz(
-    450,
+    225,
     [{"file": QUOTED, "universe": TOWN, "places": False, "user": "person"}],
     file=damaged_files(DEMANDS),
     universe=st.sampled_from([TOWN, STREETS, BOX]),

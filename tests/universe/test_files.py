@@ -1,5 +1,8 @@
 """Every graph format, its quirks and its errors, on small files."""
 
+import tomllib
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -74,73 +77,7 @@ def test_options(tmp_path, name, content, options, expected):
     assert edges(read_graph_file(write(tmp_path, content, name), **options)) == expected
 
 
-REFUSED = {
-    "a.xyz": {
-        "1 2\n": "cannot tell the graph format.*--format.*pmed, dimacs, metis, graphml, geographic"
-    },
-    "a.csv": {
-        "p,q\n1,2\n": "columns: p, q; name two .*--source and --target.*CostTable, --format costs",
-        "ann,bob\nbob,eve\n": "add a header line if the first line is an edge",
-        "u,v,km\n1,2,3\n": "no column is known as a length; numeric ones: km; .*weight='unit'",
-        "u,v,km\n1,2,\n2,3,4\n": "numeric ones: km",
-        "u;v;km\n1;2;3,5\n": "numeric ones: km",
-        "u;v;length\n1;2;3,5\n": "not '3,5'; write '3,5' with a decimal point",
-        "1,2,3,4\n": "has 4 columns and no header line; name the endpoint columns by number",
-        "1,2,3\n2,3,x\n": "line 2: column '3' must hold numbers, not 'x'",
-        "u,v,length\n1,2,3\n2,3,\n": "line 3: column 'length' must hold numbers; one cell is empty",
-        "u,v,length\n1,2,3\n,3,1\n": "line 3: column 'u' has an empty cell",
-        "0.5,1\n1,2\n": "column '1' must hold vertex ids, integers or text, not fractions",
-        "u,v,length\n1,2,-3\n": "finite and non-negative; 1 of 1 are not.*length -3",
-        "u,v,length,time\n1,2,3,4\n": "length, time; name one",
-        "u,v,length\n1,2\n": "line 2: this row has 2 fields, the first has 3",
-        "u,v,direction\n1,2,2\n": r"column 'direction' must hold 0 \(both ways\), 1 .*, not '2'",
-        "u,v,oneway\n1,2,maybe\n": "column 'oneway' must hold true or false, not 'maybe'",
-        "u,v\n": "no vertices",
-        "": "the file is empty",
-    },
-    "a.mtx": {
-        "%%MatrixMarket matrix array real general\n1 1\n0\n": "only .* coordinate format",
-        f"{MTX} real general\n2 2 2\n1 2 1\n": "not readable as Matrix Market",
-        f"{MTX} complex general\n1 1 1\n1 1 1 1\n": "real numbers, got dtype complex",
-    },
-    "a.pmed": {
-        "3 2\n1 2 3\n": "line 1: expected the header 'n m p'",
-        "3 2 1\n1 2 3\n": "the header promises 2 edges, the file has 1",
-        "3 1 1\n1 4 3\n": r"line 2: expected 'i j cost' with i and j in 1\.\.3",
-        "3 1 1\n1 2\n": "line 2: expected 'i j cost'",
-        "3 1 4\n1 2 3\n": r"p must lie in 1\.\.n, got n=3 and p=4",
-    },
-    "a.gr": {
-        "a 1 2 3\n": "expected a line 'p sp n m'",
-        "p sp 2 2\na 1 2 3\n": "promises 2 arcs, the file has 1",
-        "p sp 2 2\na 1 2 3\n\na 2 1\n": "line 4: expected 'a tail head length'",
-        "p sp 2 2\na 1 2 3\ne 2 1 3\n": "line 3: expected 'a tail head length'",
-        "p sp 2 1\na 1 2 x\n": "line 2: expected 'a tail head length'",
-        "p sp 2 1\na 0 2 3\n": r"whole numbers in 1\.\.2",
-    },
-    "a.graph": {
-        "x\n": "line 1: expected the header 'n m",
-        "2 1 7\n2\n1\n": "fmt must be three digits 0 or 1, got '7'",
-        "2 1\n2\n": r"promises 1 edges \(2 neighbors\), the file has 1 neighbors",
-        "2 1\n2\n1\n1\n": "promises 2 vertices, the file has 3 lines",
-        "2 1\n3\n1\n": r"whole numbers in 1\.\.2",
-        "2 1\n2\nx\n": "line 3: expected numbers",
-        "2 1 1\n2 7\n1\n": "line 3: expected 0 vertex numbers, then pairs",
-        "% only\n": "no vertices",
-    },
-    "a.graphml": {
-        "<graphml": r"not readable as GraphML \(",
-        "u,v\n1,2\n": "not readable as GraphML",
-    },
-    "a_net.tntp": {
-        "<NUMBER OF LINKS> 1\n<END OF METADATA>\n": "has no links",
-        f"{LINKS}1 2 ;\n": "line 2: expected 3 numbers: init_node, term_node",
-        f"<NUMBER OF LINKS> 2\n{LINKS}1 2 3 ;\n": "promises 2 links, the file has 1",
-        f"{LINKS}1 9007199254740993 3\n9007199254740993 1 3\n": "whole numbers",
-        f"{LINKS}1 1e30 3\n1e30 1 3\n": "whole numbers",
-    },
-}
-"""What a file of a name holds, and what is said of it."""
+REFUSED = tomllib.loads(Path(__file__).with_name("refused.toml").read_text("utf-8"))
 WITH_OPTIONS = [
     ("a.csv", "1,2\n", {"format": "csv"}, "unknown graph format 'csv'; formats: pmed, dimacs"),
     ("a.gr", "p sp 2 1\na 1 2 4\n", {"weight": "km"}, "dimacs has no named .* weight='km'"),
