@@ -6,7 +6,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting.binding import Protection
-from tests import cases
 from tests.cli_world import build_road, fails, run, snapshot, works
 
 CHOOSE = ("contributions", "homes.csv", "--user", "who", "--epsilon", "1")
@@ -52,22 +51,6 @@ def test_without_a_ledger_it_only_tells(town, capsys):
     assert snapshot(town) == before
 
 
-@cases(
-    ("options", "why"),
-    (("--ledger", "new.ledger"), "--epsilon-budget E is needed"),
-    (("--ledger", "new.ledger", "--epsilon-budget", "0.5"), "refused"),
-    (("--quantile", "1"), "--quantile: must be"),
-    (("--quantile", "half"), "--quantile: must be"),
-    (("--user", "nobody"), "no column 'nobody'"),
-    (("--epsilon", "0"), "--epsilon"),
-    (("--epsilon-budget", "2"), "--ledger"),
-    (("--output", "homes.csv"), "the same file"),
-    (("--delta", "1e-6"), "--delta"),
-)
-def test_what_is_refused_leaves_nothing(town, capsys, options, why):
-    fails(capsys, why, *CHOOSE, *options, status=3 if why == "refused" else 2)
-
-
 def test_the_same_call_again_is_reported_the_same_and_charged_nothing(town, capsys):
     first = run(capsys, *CHOOSE, "--ledger", "a.ledger", "--epsilon-budget", "1")
     whole = (town / "a.ledger").read_bytes()
@@ -107,16 +90,3 @@ def test_a_delta_that_only_caps_use_is_refused_before_anything_is_made(long_road
     assert old.left == 3
     none = run(capsys, *ASK, "--user", "who", "--delta", "1e-6", "--ledger", "old.ledger")
     assert none.status == 0, none.err  # no caps, no use of a delta: nothing of it is charged
-
-
-@cases(
-    ("options", "why"),
-    (("--caps", "20"), "--user"),
-    (("--user", "who", "--caps", "20", "--max-contributions", "2"), "--caps"),
-    (("--user", "who", "--caps", "20", "--weighting", "share"), "--caps"),
-    (("--user", "who", "--caps", "0"), "PARTS"),
-    (("--user", "who", "--caps", "2,x"), "PARTS"),
-    (("--user", "who", "--caps", "999999,999999"), "PARTS"),
-)
-def test_what_does_not_go_together_is_refused(long_road, capsys, options, why):
-    fails(capsys, why, *ASK, *options)

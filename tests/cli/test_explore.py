@@ -8,8 +8,8 @@ import stat
 
 import metricdp as mdp
 from metricdp.cli import main
-from tests import cases, raising
-from tests.cli_world import CANARIES, ROWS, build_ledger, fails, run, snapshot
+from tests import raising
+from tests.cli_world import CANARIES, ROWS, build_ledger, run, snapshot
 
 EXPLORE = ("explore", "roads.csv", "--nodes", "nodes.csv", "--demand", "homes.csv", "-k", "2")
 QUICK = (*EXPLORE, "--repeats", "0", "--epsilons", "1/2,2")
@@ -81,27 +81,6 @@ def test_users_names_and_predictions(world, capsys):
     prediction = reported["prediction"]
     assert prediction["records"] == 500 and prediction["max_contributions"] == 2
     assert not any(canary in ran.out + ran.err for canary in CANARIES)
-
-
-@cases(
-    "argv",
-    QUICK,  # no --output
-    (*QUICK, "--output", "roads.csv"),
-    (*QUICK, "--output", "homes.csv"),
-    (*QUICK, "--output", "page.html", "--ledger", "page.html"),
-    (*EXPLORE, "--output", "p.html", "--epsilons", "1,,2"),
-    (*QUICK, "--output", "p.html", "--names", "one,"),
-    (*QUICK, "--output", "p.html", "--max-contributions", "2"),
-    (*QUICK, "--output", "p.html", "--epsilon-budget", "9"),
-    (*QUICK, "--output", "p.html", "--demand-column", "person"),
-    (*QUICK, "--output", "p.html", "--x", "lon"),
-    ("explore", "roads.csv", "-k", "2", "--output", "p.html"),
-    (*PLAN, "--demand", "homes.csv"),
-    (*PLAN, "--output", "nodes.csv"),
-    ("plan", "roads.csv", "-k", "2"),
-)
-def test_nonsense_is_one_line_and_leaves_nothing(world, capsys, argv):
-    fails(capsys, "", *argv)
 
 
 def test_a_plan_is_figures_a_table_and_a_page(world, capsys):

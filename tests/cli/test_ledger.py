@@ -124,17 +124,3 @@ def test_create_makes_a_ledger_that_calls_spend_from(world, capsys):
     assert run(capsys, *CALL, "--ledger", "study.ledger")[0] == 0
     spent = "asked epsilon 0.25, spent 0.25, left 0.125"
     fails(capsys, spent, *CALL, "--ledger", "study.ledger", status=3)
-
-
-@cases(
-    ("words", "said"),
-    ("create new.ledger", "needs --epsilon E"),
-    ("create new.ledger --epsilon -1", "epsilon must be"),
-    ("create new.ledger --epsilon 1 --json", "--json is of no use with metricdp ledger create"),
-    ("create new.ledger --epsilon 1 --expires soon", "soon"),
-    ("create new.ledger --epsilon 1 --expires 2020-01-01", "expires is in the past"),
-    ("show new.ledger --epsilon 1", "--epsilon is of no use with metricdp ledger show"),
-    ("creat new.ledger --epsilon 1", "did you mean create?"),
-)
-def test_a_refused_ledger_command_makes_no_file(world, capsys, words, said):
-    fails(capsys, said, "ledger", *words.split())
