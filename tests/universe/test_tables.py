@@ -4,6 +4,8 @@ as r5py, Valhalla and others write them.
 
 import gzip
 import time
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -26,43 +28,15 @@ def write(tmp_path, content, name="t.csv"):
     return path
 
 
+TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
+
+
 def rows(table):
     columns = [c.tolist() if isinstance(c := table[n], np.ndarray) else c for n in table.names]
     return table.names, [list(r) for r in zip(*columns)]
 
 
-@cases(
-    ("content", "name", "names", "expected"),
-    ("a,b\n1,2\n3,4\n", "t.csv", ["a", "b"], [[1, 2], [3, 4]]),
-    ("a,b\n1,2\n3,4", "t.csv.gz", ["a", "b"], [[1, 2], [3, 4]]),
-    ("1,2\n3,4\n", "t.csv", ["1", "2"], [[1, 2], [3, 4]]),
-    ("a\tb\n1\tx y\n", "t.tsv", ["a", "b"], [[1, "x y"]]),
-    ("a;b\n1,5;2\n", "t.csv", ["a", "b"], [["1,5", 2]]),
-    ("a|b\n1.5|2\n", "t.txt", ["a", "b"], [[1.5, 2]]),
-    ("  1   2\n3 4  \n", "t.txt", ["1", "2"], [[1, 2], [3, 4]]),
-    ("a b\nx 2\n", "t.txt", ["a", "b"], [["x", 2]]),
-    ("\ufeffa,b\r\n1,2\r\n", "t.csv", ["a", "b"], [[1, 2]]),
-    ("# note\n% more, with commas\na,b\n1,2\n#3,4\n", "t.csv", ["a", "b"], [[1, 2]]),
-    ("a,b\n1,2\n\n\n3,4\n\n", "t.csv", ["a", "b"], [[1, 2], [3, 4]]),
-    ('a,b\n"x, y",2\n"say ""hi""", 3\n', "t.csv", ["a", "b"], [["x, y", 2], ['say "hi"', 3]]),
-    ('"a b"\n"x"\n', "t.txt", ["a b"], [["x"]]),
-    ('"a b" c\n"x y" 2\n', "t.txt", ["a b", "c"], [["x y", 2]]),
-    ("vertex\nold town\nport\n", "t.csv", ["vertex"], [["old town"], ["port"]]),
-    ("vertex\n12\n7\n12\n", "t.csv", ["vertex"], [[12], [7], [12]]),
-    (",u\n0,1\n1,2\n", "t.csv", ["1", "u"], [[0, 1], [1, 2]]),
-    ("a,b\n", "t.csv", ["a", "b"], []),
-    ("a,b\n1,x\n2.5,y\n", "t.csv", ["a", "b"], [[1.0, "x"], [2.5, "y"]]),
-    ("a\n1e-05\n2\n", "t.csv", ["a"], [[1e-05], [2.0]]),
-    ("a,b\n007,x\n8,y\n", "t.csv", ["a", "b"], [["007", "x"], ["8", "y"]]),
-    ("a,b\n007,1\n8,2\n", "t.csv", ["a", "b"], [["007", 1], ["8", 2]]),
-    ("a,b\n1e3,1\n1000,2\n", "t.csv", ["a", "b"], [["1e3", 1], ["1000", 2]]),
-    ("a\n+1E3\n1000\n", "t.csv", ["a"], [["+1E3"], ["1000"]]),
-    ("a\n1e+05\n1.0E5\n1.5e3\n", "t.csv", ["a"], [[100000.0], [100000.0], [1500.0]]),
-    ("a\n9007199254740993\n1\n", "t.csv", ["a"], [[9007199254740993], [1]]),
-    ("a\n99999999999999999999\n1\n", "t.csv", ["a"], [["99999999999999999999"], ["1"]]),
-    ("a\n1_000\n", "t.csv", ["a"], [["1_000"]]),
-    ("a,b\n1,\n,2\n", "t.csv", ["a", "b"], [["1", ""], ["", "2"]]),
-)
+@cases(("content", "name", "names", "expected"), *TABLES["read"])
 def test_what_is_read(tmp_path, content, name, names, expected):
     table = read_table(write(tmp_path, content, name))
     assert rows(table) == (names, expected) and len(table) == len(expected)
@@ -319,20 +293,6 @@ def test_pairs_without_a_cost(tmp_path):
     refuses("2 of 4 pairs", mdp.CostTable, file)
 
 
-@cases(
-    ("content", "options", "said"),
-    ("origin,destination,time,length\na,x,1,2\n", {}, "time.*length.*name one"),
-    ("origin,destination,note\na,x,hello\n", {}, "none"),
-    ("first,second,cost\na,x,1\n", {}, "no columns are known.*first, second, cost"),
-    ("site;x;y\na;1,5;2\n", {}, "write '1,5' with a decimal point"),
-    ("site;client;cost\na;x;1,5\n", {}, "numeric ones: none.*write '1,5' with a decimal point"),
-    ("site;client;cost\na;x;1,5\n", {"cost": "cost"}, "write '1,5' with a decimal point"),
-    ("origin,destination,cost\na,x,1\na,x,2\n", {}, "more than once"),
-    ("origin,destination,cost\na,x,1\n", {"cost": "toll"}, "no column 'toll'"),
-    ("origin,destination,cost\na,x,1\n", {"sites": "town"}, "no column 'town'"),
-    ("origin,destination,cost\na,x,1\n", {"cost": ["cost"]}, "no column"),
-    ("origin,destination,cost\na,x,1\n", {"sites": [["a"]]}, "hashable"),
-    ("1,2,3\n4,5,6\n", {}, "header"),
-)
+@cases(("content", "options", "said"), *TABLES["refused"])
 def test_what_cannot_be_read_is_reported(tmp_path, content, options, said):
     refuses(said, mdp.CostTable, write(tmp_path, content), **options)
