@@ -64,8 +64,7 @@ OF_A_BOX = [
 ]
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("delta", [0, "1e-6"])
+@cases(("relation", "delta"), ("add-remove", "1e-6"), ("replace-one", 0))
 @pytest.mark.parametrize("method", OF_A_BOX, ids=repr)
 def test_what_is_charged_is_spent_whoever_is_there(method, delta, relation):
     check_budget(method, relation, delta)

@@ -37,8 +37,9 @@ class TestObjectives(ObjectiveTestCase):
         return definition(self.name, len(costs))[1](costs, weights)
 
     def universes(self):
-        tables = self.name != "p-dispersion"  # they have no distances between sites
-        return super().universes()[: 3 if tables else 2]
+        # tables have no distances between sites; of some each choice is a program
+        without = self.name in ("p-dispersion", "sizes", "full center", "full coverage")
+        return super().universes()[: 2 if without else 3]
 
     def test_ctrl_c_at_once_returns_sites_and_a_bound(self, monkeypatch):
         """Without a time limit too; what was there before stays."""

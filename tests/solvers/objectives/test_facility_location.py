@@ -7,10 +7,9 @@ import metricdp as mdp
 from metricdp.solvers.objectives import facility_location
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_hidden_cover_is_found(seed):
+def test_a_hidden_cover_is_found():
     """Twelve sites serve all; the others overlap, and local exchanges end with more sites."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     n, few = 96, 8
     costs = np.full((120, n), 1e6)
     parts = rng.permutation(n).reshape(-1, few)
