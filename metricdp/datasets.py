@@ -29,7 +29,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from metricdp.errors import DownloadError, GraphFileError, InputError, MissingExtraError
+from metricdp.errors import DownloadError, GraphFileError, InputError, need
 from metricdp.metrics.graph import GraphMetric, read_graph
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.progress import progress
@@ -216,7 +216,7 @@ def fetch(name: str, *, cache: str | Path | None = None) -> Path:
         No such set; ``METRICDP_DATA`` is no directory.
     GraphFileError
         The file in ``METRICDP_DATA`` has another checksum.
-    MissingExtraError
+    need
         It must be downloaded, and pooch is not installed.
     DownloadError
         No connection, an error of the server, another checksum, or a cache that cannot be written.
@@ -311,11 +311,10 @@ def _cache_folder(cache: str | Path | None) -> Path | None:
 
 def _download(info: DatasetInfo, cache: str | Path | None) -> Path:
     """The set's file in the cache, downloaded if it is not there or damaged."""
-    try:
-        import pooch
-        from requests.exceptions import RequestException
-    except ImportError:
-        raise MissingExtraError(f"downloading the data set {info.name}", "datasets") from None
+    need(f"downloading the data set {info.name}", "datasets", "pooch")
+    import pooch
+    from requests.exceptions import RequestException
+
     folder = _cache_folder(cache)
     reason = ""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib.util import find_spec
 
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 """How .xlsx and .ods, and .xls begin."""
@@ -151,6 +152,12 @@ class MissingExtraError(MetricDPError, ImportError):
         self.extra = extra
         how = f"{installing(extra)}, in a clone of metricdp"
         super().__init__(f"{feature} needs an optional dependency: {how}")
+
+
+def need(feature: str, extra: str, *libraries: str) -> None:
+    """Raise MissingExtraError unless these libraries of an extra are installed."""
+    if not all(map(find_spec, libraries)):
+        raise MissingExtraError(feature, extra)
 
 
 def _show(value: Fraction) -> str:

@@ -20,17 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Ints
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import InputError, need
 
 _INFO = b"metricdp federated, mask, 1"
 
 
 def _ciphers() -> tuple[Any, Any]:
     """The modules of Ed25519 and X25519 keys; raises MissingExtraError without cryptography."""
-    try:
-        from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
-    except ImportError:
-        raise MissingExtraError("federated release", "federated") from None
+    need("federated release", "federated", "cryptography")
+    from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
+
     return ed25519, x25519
 
 

@@ -4,13 +4,12 @@ All are functions of public facts and released numbers, called by `metricdp.meth
 """
 
 from html import escape
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from metricdp.arguments import Floats, Ints
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import InputError, need
 from metricdp.metrics.base import Metric
 from metricdp.report.layers import crs_of
 
@@ -44,8 +43,7 @@ def placed(
 
 def frame(columns: dict[str, Any]) -> Any:
     """A data frame of pandas."""
-    if find_spec("pandas") is None:
-        raise MissingExtraError("a data frame", "geo")
+    need("a data frame", "geo", "pandas")
     import pandas as pd
 
     return pd.DataFrame(columns)
@@ -79,8 +77,7 @@ def graph(metric: Metric, centers: Any, nearest: tuple[Ints, Floats], weights: A
 
 def axes(places: Floats | None, ax: Any = None) -> Any:
     """Axes of matplotlib to draw on: those given, or new ones."""
-    if find_spec("matplotlib") is None:
-        raise MissingExtraError("drawing", "plots")
+    need("drawing", "plots", "matplotlib")
     if places is None or places.shape[1] != 2:
         raise InputError("drawing needs a universe with coordinates in the plane")
     if ax is None:

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import struct
-from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from metricdp.arguments import Floats, chosen, file_path
 from metricdp.atomic import write_whole
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import InputError, need
 from metricdp.universe.crs import WGS84
 from metricdp.universe.geo import need_geo
 from metricdp.universe.moving import projjson, transformation
@@ -51,12 +50,12 @@ def check_writable(path: object, ending: str, crs: str | None) -> None:
         transformation(crs, WGS84)
     if ending == ".gpkg":
         need_geo()
-    if ending == ".tif" and find_spec("rasterio") is None:
-        raise MissingExtraError("writing GeoTIFF", "geo")
-    if ending == ".parquet" and find_spec("pyarrow") is None:
-        raise MissingExtraError("writing Parquet files", "parquet")
-    if ending == ".png" and find_spec("matplotlib") is None:
-        raise MissingExtraError("drawing", "plots")
+    if ending == ".tif":
+        need("writing GeoTIFF", "geo", "rasterio")
+    if ending == ".parquet":
+        need("writing Parquet files", "parquet", "pyarrow")
+    if ending == ".png":
+        need("drawing", "plots", "matplotlib")
 
 
 def write_points(

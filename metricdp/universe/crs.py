@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import InputError, need
 from metricdp.protocols import CoordinateSystem
 
 WGS84 = "EPSG:4326"
@@ -40,11 +40,10 @@ def crs_text(declared: Any) -> str | None:
 @lru_cache(maxsize=64)
 def known_crs(declared: Any) -> Any:
     """pyproj's object of a system."""
-    try:
-        from pyproj import CRS
-        from pyproj.exceptions import CRSError
-    except ImportError:
-        raise MissingExtraError("coordinate systems", "geo") from None
+    need("coordinate systems", "geo", "pyproj")
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
+
     with suppress(CRSError):
         return CRS.from_user_input(declared)
     raise InputError(f"unknown coordinate system {str(declared)[:60]!r}, such as EPSG:4326")

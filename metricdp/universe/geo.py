@@ -9,12 +9,11 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from metricdp.arguments import shown
-from metricdp.errors import GraphFileError, MissingExtraError
+from metricdp.errors import GraphFileError, need
 from metricdp.universe import geopackage
 from metricdp.universe.crs import WGS84, crs_text
 
@@ -52,9 +51,8 @@ class Header:
 @cache
 def need_geo() -> None:
     """Raise MissingExtraError unless the extra ``geo`` is installed."""
-    for library in ("geopandas", "pyogrio", "pyproj", "shapely"):
-        if find_spec(library) is None:
-            raise MissingExtraError("reading and writing geographic files", "geo")
+    libraries = ("geopandas", "pyogrio", "pyproj", "shapely")
+    need("reading and writing geographic files", "geo", *libraries)
 
 
 def file_kind(path: str | Path, start: bytes) -> str:
@@ -145,8 +143,7 @@ def geojson_crs(content: dict[str, Any], path: str | Path) -> str:
 
 def geoparquet_column(path: str | Path) -> tuple[str, str | None] | None:
     """Name and system of the geometry column in a Parquet file's header; None without one."""
-    if find_spec("pyarrow") is None:
-        raise MissingExtraError("reading Parquet files", "parquet")
+    need("reading Parquet files", "parquet", "pyarrow")
     import pyarrow.parquet as pq
 
     metadata: Any = None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import Floats, Ints
-from metricdp.errors import GraphFileError, MissingExtraError
+from metricdp.errors import GraphFileError, need
 from metricdp.universe.text import bare_name, comma_in, decode, has_codes, is_number, read_bytes
 
 Column = Ints | Floats | list[str]
@@ -346,11 +346,10 @@ def _typed(cells: list[str]) -> Column:
 
 
 def _read_parquet(path: str | Path, data: bytes) -> Table:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtraError("reading Parquet files", "parquet") from None
+    need("reading Parquet files", "parquet", "pyarrow")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     table = None
     with suppress(pa.ArrowException, OSError, ValueError):
         read = pq.read_table(pa.BufferReader(data))

@@ -155,7 +155,7 @@ def test_endings_that_cannot_be_written_say_why(tmp_path, monkeypatch):
     refuses("no coordinates in the plane", deep.save, tmp_path / "plan.png")
     table = deep.save(tmp_path / "plan.csv").read_text()
     assert table.startswith("rank,center,x1,x2,x3,points,demand")
-    monkeypatch.setattr("metricdp.report.point_files.find_spec", lambda name: None)
+    monkeypatch.setattr("metricdp.errors.find_spec", lambda name: None)
     for ending, extra in (("parquet", "parquet"), ("png", "plots")):
         lacks = mdp.errors.MissingExtraError
         refuses(extra, mdp.k_median(METRIC, k=1).save, tmp_path / f"plan.{ending}", error=lacks)

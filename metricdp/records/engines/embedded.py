@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
 
-from metricdp.errors import WORKBOOKS, GraphFileError, InputError, MissingExtraError, not_text
+from metricdp.errors import WORKBOOKS, GraphFileError, InputError, need, not_text
 from metricdp.records.engines.frames import Frame, LocalFrame
 from metricdp.records.engines.tables import array_in
 from metricdp.records.ingestion.encoders import VALUES
@@ -35,10 +35,9 @@ def has_marks(path: str) -> bool:
 
 def file_system(path: str) -> tuple[Any, str]:
     """The Arrow file system of a path, and the path in it."""
-    try:
-        from pyarrow import fs
-    except ImportError:
-        raise MissingExtraError("reading from a network path", "engines") from None
+    need("reading from a network path", "engines", "pyarrow")
+    from pyarrow import fs
+
     found: tuple[Any, str] = fs.FileSystem.from_uri(path)
     return found
 
@@ -332,11 +331,10 @@ class ParquetFiles(LocalFrame):
 
 def parquet(path: str) -> ParquetFiles:
     """A frame of Parquet files: one, a folder or a glob."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtraError("reading Parquet files", "parquet") from None
+    need("reading Parquet files", "parquet", "pyarrow")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     native: dict[str, list[str]] = {}
     files = parquet_files(path)
     with suppress(pa.ArrowException, OSError, ValueError):  # what Arrow says may quote a row

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import InputError, need
 from metricdp.records.engines.bounding import UserRule, whole_users
 from metricdp.records.engines.embedded import (
     absent,
@@ -212,10 +212,9 @@ def kept(reading: Reading, rule: UserRule) -> Callable[[Iterable[Any]], Iterator
 
 def file(path: str, asked: Sequence[Any]) -> Frame:
     """A frame of text files or of Parquet files."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise MissingExtraError("the engine spark", "spark") from None
+    need("the engine spark", "spark", "pyspark")
+    from pyspark.sql import SparkSession
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     parquet = is_parquet(path)
     files = (parquet_files(path) or []) if parquet else []

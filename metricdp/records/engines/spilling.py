@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from metricdp.errors import MissingExtraError
+from metricdp.errors import need
 
 try:
     import fcntl
@@ -79,10 +79,10 @@ def _sweep() -> None:
 
 
 def duckdb_module() -> Any:
-    """The module duckdb; raises MissingExtraError unless it and PyArrow are installed."""
-    try:
-        import duckdb
-        import pyarrow  # noqa: F401 - in whose batches DuckDB returns rows
-    except ImportError:
-        raise MissingExtraError("demand that is streamed from files", "engines") from None
+    """The module duckdb; raises MissingExtraError unless it and PyArrow, in whose
+    batches it returns rows, are installed.
+    """
+    need("demand that is streamed from files", "engines", "duckdb", "pyarrow")
+    import duckdb
+
     return duckdb

@@ -11,7 +11,7 @@ from typing import Any
 
 from metricdp.arguments import file_path
 from metricdp.atomic import write_whole
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import InputError, need
 from metricdp.report.assets import words
 from metricdp.report.evidence.facts import Facts, is_evaluation
 from metricdp.report.evidence.named import CHOICES, QUESTIONS, checked_answers, filler
@@ -190,10 +190,8 @@ def _slug(name: str, facts: Facts) -> str:
 
 def to_yaml(facts: Mapping[str, Any], notes: Mapping[str, str]) -> str:
     """YAML with multi-line texts as blocks, and comments after the keys in `notes`."""
-    try:
-        import yaml
-    except ImportError:
-        raise MissingExtraError("a record in YAML (JSON needs none)", "evidence") from None
+    need("a record in YAML (JSON needs none)", "evidence", "yaml")
+    import yaml
 
     class Dumper(yaml.SafeDumper):
         """Texts of several lines as blocks."""

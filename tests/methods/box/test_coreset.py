@@ -155,7 +155,7 @@ def test_what_cannot_be_saved_leaves_nothing(tmp_path, monkeypatch):
     coreset = mdp.release(metric, mdp.PrivateDemand(metric, ["0-0"] * 300), epsilon=1).coreset()
     refuses("coordinates", coreset.save, tmp_path / "core.geojson")
     refuses("must be one of .csv", coreset.save, tmp_path / "core.txt")
-    monkeypatch.setattr("metricdp.report.point_files.find_spec", lambda name: None)
+    monkeypatch.setattr("metricdp.errors.find_spec", lambda name: None)
     refuses("parquet", coreset.save, tmp_path / "core.parquet", error=MissingExtraError)
     refuses("", coreset.save, tmp_path / "nowhere" / "core.csv", error=OSError)
     assert not list(tmp_path.iterdir())
