@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import partial
+from functools import cache
 from typing import IO, Any
 
 from tqdm import tqdm
@@ -63,6 +63,26 @@ def bar(steps: Iterable[Any] | None = None, **options: Any) -> tqdm:
     return _in_its_place(made) if CLEARED and not made.disable else made
 
 
+@cache
+def compiling() -> Any:
+    """A listener that sums the seconds in which this process compiles kernels; `now`: whether it
+    does so at the moment.
+    """
+    from numba.core.event import Event, TimingListener, register
+
+    class Compiling(TimingListener):
+        @property
+        def now(self) -> bool:
+            return self._depth > 0
+
+        def on_end(self, event: Event) -> None:
+            if self.now:  # else another thread was compiling before anything was heard
+                super().on_end(event)
+
+    register("numba:compile", listener := Compiling())
+    return listener
+
+
 WAIT = 1.8
 """Seconds without output before the line appears."""
 
@@ -80,8 +100,6 @@ class Waiting:
         self._last = self._since = time.monotonic()
         self._width = 0
         self._over = threading.Event()
-        self._compiles = 0
-        self._ear: Any = None
 
     def __enter__(self) -> Waiting:
         if self._stream is not None:
@@ -95,8 +113,6 @@ class Waiting:
         with self._lock:
             self.clear()
             self._stream = None
-        if self._ear is not None:
-            self._ear()
         with suppress(ValueError):
             _ACTIVE.remove(self)
             CLEARED.remove(self.clear)
@@ -117,35 +133,15 @@ class Waiting:
 
     def _watch(self) -> None:
         while not self._over.wait(self._wait / 6):
-            self._listen()
+            listener = compiling()  # loads numba, which long work needs anyway
             with self._lock:
                 if self._over.is_set() or time.monotonic() - self._last < self._wait:
                     continue
                 if not _bars():
-                    self._show()
+                    self._show("compiling, once on this machine" if listener.now else self._what)
 
-    def _listen(self) -> None:
-        """Register for numba's compilation events; loads numba, which long work needs anyway."""
-        if self._ear is not None:
-            return
-        with suppress(Exception):  # an inner part of numba: without it the line says less
-            from numba.core import event
-
-            options = {
-                "on_start": lambda _, e: self._count(1),
-                "on_end": lambda _, e: self._count(-1),
-            }
-            ear = type("Ear", (event.Listener,), options)()
-            event.register("numba:compile", ear)
-            self._ear = partial(event.unregister, "numba:compile", ear)
-
-    def _count(self, step: int) -> None:
-        self._compiles += step
-
-    def _show(self) -> None:
-        compiling = "compiling, once on this machine" if self._compiles > 0 else ""
-        seconds = time.monotonic() - self._since
-        text = f"metricdp: {compiling or self._what} … {seconds:.0f} s"
+    def _show(self, what: str) -> None:
+        text = f"metricdp: {what} … {time.monotonic() - self._since:.0f} s"
         self._write("\r" + text.ljust(self._width))
         self._width = max(self._width, len(text))
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from functools import cache
 from types import FrameType, TracebackType
 from typing import Any
 
-from metricdp.progress import bar
+from metricdp.progress import bar, compiling
 
 
 class SearchLine:
@@ -30,26 +29,12 @@ class SearchLine:
         self._bar.close()
 
 
-@cache
-def _compiling() -> Any:
-    """A listener that sums the seconds in which this process compiles kernels."""
-    from numba.core.event import Event, TimingListener, register
-
-    class Compiling(TimingListener):
-        def on_end(self, event: Event) -> None:
-            if self._depth:  # else another thread was compiling before anything was heard
-                super().on_end(event)
-
-    register("numba:compile", listener := Compiling())
-    return listener
-
-
 def clock() -> float:
     """Seconds that count for time limits. Compiling kernels, which takes up to 20 s at the first
     call after an installation, does not: with a limit of 10 s nothing would be left for the search.
     """
-    compiling = _compiling()
-    return time.monotonic() - (compiling.duration if compiling.done else 0.0)
+    listener = compiling()
+    return time.monotonic() - (listener.duration if listener.done else 0.0)
 
 
 class Deadline:
