@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
@@ -108,8 +108,8 @@ class Provenance:
     """Public facts of the call that made a release, as names and plain values
     (`metricdp.provenance.KEYS`).
 
-    `facts`: known at once; `universe`: its ``facts()`` are computed when they are first needed, as
-    the checksum of a large universe takes a while.
+    `facts`: known at once; `universe`: gives those of the universe when they are first needed, as
+    the checksum of a large one takes a while.
 
     Examples
     --------
@@ -119,14 +119,14 @@ class Provenance:
 
     __slots__ = ("_facts", "_universe")
 
-    def __init__(self, facts: Mapping[str, Any], universe: Any = None) -> None:
+    def __init__(self, facts: Mapping[str, Any], universe: Callable[[], Any] | None = None) -> None:
         self._facts = dict(facts)
         self._universe = universe
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
         if self._universe is not None:
-            self._facts["universe"] = self._universe.facts()
+            self._facts["universe"] = self._universe()
             self._universe = None
         return dict(self._facts)
 

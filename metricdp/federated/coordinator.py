@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Coins, check_distinct, coins
 from metricdp.provenance import Provenance
 from metricdp.releases import Unit
-from metricdp.running.attesting import PublicUniverse, attest, circumstances
+from metricdp.running.attesting import attest, circumstances, public_universe
 from metricdp.running.charging import checked_universe
 
 _FORMAT = "metricdp coordinator, 1"
@@ -244,7 +245,7 @@ class Coordinator:
             trust=trust,
             max_contributions=agreed.max_contributions,
         )
-        return Provenance(facts, PublicUniverse(self._universe))
+        return Provenance(facts, partial(public_universe, self._universe))
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the state for `open` to a private file, atomically; return its path."""

@@ -28,7 +28,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery
 from metricdp.privacy.noise import Shares
 from metricdp.releases import Receipt, Release, Unit, installed_version
-from metricdp.running.attesting import PublicUniverse
+from metricdp.running.attesting import public_universe
 
 _KEPT = IdentityCache()
 _PLAIN = ("holders", "colluding", "unit", "max_contributions", "seed")
@@ -87,7 +87,7 @@ class Agreement:
         """JSON-ready form, with version and universe, which must be the same for all parties."""
         return {
             "version": installed_version(),
-            "universe": PublicUniverse(universe).facts()["sha256"],
+            "universe": public_universe(universe)["sha256"],
             "method": self.method.name,
             "options": _options(self.method),
             "epsilon": str(self.epsilon),
@@ -103,7 +103,7 @@ class Agreement:
                 f"all parties need the same version of metricdp: the invitation is of "
                 f"{str(record.get('version'))[:20]}, this is {installed_version()}"
             )
-        if record.get("universe") != PublicUniverse(universe).facts()["sha256"]:
+        if record.get("universe") != public_universe(universe)["sha256"]:
             raise InputError(
                 "the invitation is about another universe: all parties read the same file with the "
                 "same options"

@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,23 +23,13 @@ from metricdp.releases import Receipt
 _KEPT = IdentityCache()
 
 
-class PublicUniverse:
-    """A universe, described by kind, size and checksum."""
-
-    def __init__(self, universe: Any) -> None:
-        self._universe = universe
-
-    def facts(self) -> dict[str, Any]:
-        """JSON-ready form; computed once for each universe, in O(size)."""
-        cache = _KEPT.of(self._universe)
-        if "facts" not in cache:
-            cache["facts"] = _facts(self._universe)
-        return dict(cache["facts"])
-
-
-def _facts(universe: Any) -> dict[str, Any]:
-    settings: dict[str, Any] = {"kind": type(universe).__name__, "name": str(universe.name)}
-    return settings | universe.facts()
+def public_universe(universe: Any) -> dict[str, Any]:
+    """A universe by kind, name, size and checksum, JSON-ready; computed once, in O(size)."""
+    cache = _KEPT.of(universe)
+    if "facts" not in cache:
+        own = {"kind": type(universe).__name__, "name": str(universe.name)}
+        cache["facts"] = own | universe.facts()
+    return dict(cache["facts"])
 
 
 class Description(NamedTuple):
@@ -68,7 +59,7 @@ def provenance(
         ledger=ledger_facts(budget),
         **({} if chooses is None else {"chooses": chooses}),
     )
-    return Provenance(facts, PublicUniverse(demand.universe))
+    return Provenance(facts, partial(public_universe, demand.universe))
 
 
 def circumstances(

@@ -122,7 +122,6 @@ def test_a_prefix_tree_has_the_parts_of_its_prefixes():
         for t in text
     ]
     assert cells.encode(points).tolist() == expected and cells.n_parts == 6
-    assert HashCells.complete(hashed).n_parts == 16
 
 
 def test_lsh_without_noise_is_the_means_of_the_nodes(exactly):

@@ -120,12 +120,6 @@ class HST:
         return self.heights[self.last_level]
 
     @cached_property
-    def edge_length(self) -> Floats:
-        """Length of the edge from every node to its parent, shape (n_nodes,); 0 for the root."""
-        height = self.node_height
-        return np.r_[0.0, height[self.parent[1:]] - height[1:]]
-
-    @cached_property
     def leaf(self) -> NDArray[np.int32]:
         """Leaf of every position, shape (n_points,)."""
         leaves = np.flatnonzero(self.last_level == self.n_levels - 1)
