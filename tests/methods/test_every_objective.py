@@ -46,8 +46,7 @@ FINITE = {
     "stream": lambda: mdp.Stream(METRIC, epsilon=2, horizon=2).step(_demand()),
     "local": _local,
 }
-BOXED = [("release", 1), ("release", 5), ("coreset", 1), ("coreset", 5)]
-BOXED += [("quadtree", 2), ("lsh", 2)]
+BOXED = [("release", 1), ("release", 5), ("coreset", 1), ("quadtree", 2), ("lsh", 2)]
 BOXES = {f"{method}, {d} dimensions": (method, d) for method, d in BOXED}
 UNIVERSES = ["box", *FINITE, *BOXES]
 

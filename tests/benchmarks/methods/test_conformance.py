@@ -53,11 +53,10 @@ SEVERAL = [
 ]
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
 @cases(
-    ("method", "delta"),
-    *((each, delta) for each in PRINTED for delta in (0, "1e-6")),
-    *((each, 0) for each in SEVERAL),
+    ("method", "delta", "relation"),
+    *((each, *with_) for each in PRINTED for with_ in zip((0, "1e-6"), RELATIONS)),
+    *((each, 0, "replace-one") for each in SEVERAL),
 )
 def test_what_is_charged_is_spent_whoever_is_there(method, delta, relation):
     check_budget(method, relation, delta)
@@ -94,8 +93,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("unit", [RECORD, USER], ids=["record", "user"])
+@cases(("unit", "relation"), *zip([RECORD, USER], RELATIONS), ids=["record", "user"])
 @pytest.mark.parametrize("row", ROWS)
 def test_the_same_questions_whoever_is_there(row, unit, relation):
     world, ask, method, budget = ROWS[row]

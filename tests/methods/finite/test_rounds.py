@@ -80,8 +80,7 @@ def heavy() -> tuple[mdp.GraphMetric, np.ndarray]:
     return metric, np.r_[np.repeat(people, 225), rng.integers(0, 3000, 600)]
 
 
-@pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("users", [False, True])
+@pytest.mark.parametrize(("neighboring", "users"), [("add-remove", False), ("replace-one", True)])
 def test_the_rounds_are_on_the_ledger(neighboring, users):
     metric, records = heavy()
     names = (np.arange(len(records)) // 2).tolist() if users else None
