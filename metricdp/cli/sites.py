@@ -162,10 +162,9 @@ def _nearest(file: File, frame: Any, metric: Metric) -> list[Any]:
     import numpy as np
 
     from metricdp.metrics.placing import placing
-    from metricdp.universe.formats.geographic import frame_crs, places_of
+    from metricdp.universe.formats.geographic import places_of
 
-    declared = frame_crs(frame, None, file)
-    place = placing(metric, geometry=True, file_crs=declared, what=str(file.path))
+    place = placing(metric, geometry=True, file_crs=frame.crs, what=str(file.path))
     at = np.unique(place(places_of(frame, file)))
     return [metric.ids[i] for i in at.tolist()]
 

@@ -152,9 +152,8 @@ def _declared(edges: EdgeData, crs: str | None, path: Path) -> EdgeData:
     if edges.coordinates is None:
         raise InputError(f"{path}: has no coordinates that crs= (--crs) could be about")
     if edges.crs not in (None, crs):
-        raise InputError(
-            f"{path}: declares {described(edges.crs)}, not {described(crs)}; leave crs= (--crs) out"
-        )
+        both = f"declares {described(edges.crs)}, not {described(crs)}"
+        raise GraphFileError(path, f"{both}; leave crs= (--crs) out")
     if edges.coordinate_system == "lonlat" and kind_of(crs) != "lonlat":
         raise InputError(
             f"{path}: its columns are named longitude and latitude, which {described(crs)} has not"

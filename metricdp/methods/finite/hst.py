@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting import Cost
-from metricdp.arguments import Bools, Floats, count, positive, shown
+from metricdp.arguments import Floats, count, positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.hst import consistent_counts, counts_above_noise
 from metricdp.methods.asking import (
@@ -73,26 +73,14 @@ class TreeCounts:
     variance: Floats
     receipt: Receipt
 
-    def consistent(self) -> tuple[Floats, Floats]:
-        """Estimates that add up, of all nodes, and bounds of their variances, both of shape
-        (n_nodes,).
-
-        Least squares (Hay et al. 2010), evenly spread below the last level.
+    def above_noise(self) -> Floats:
+        """Estimates that add up, of all nodes: least squares (Hay et al. 2010), spread evenly below
+        the deepest nodes above the noise threshold, shape (n_nodes,).
         """
-        found: tuple[Floats, Floats] = consistent_counts(
-            self.tree.parent, self.measured, self.variance, self.tree.sizes.astype(np.float64)
-        )
-        return found
-
-    def above_noise(self, floor: float = FLOOR) -> tuple[Floats, Bools]:
-        """Consistent estimates, spread evenly below the deepest nodes above the noise threshold;
-        and which nodes are above it. Both of shape (n_nodes,).
-        """
-        estimate, variance = self.consistent()
-        noise = np.where(np.isinf(variance), np.inf, floor * np.sqrt(variance))
-        found: tuple[Floats, Bools] = counts_above_noise(
-            self.tree.parent, estimate, noise, self.tree.sizes.astype(np.float64)
-        )
+        parent, sizes = self.tree.parent, self.tree.sizes.astype(np.float64)
+        estimate, variance = consistent_counts(parent, self.measured, self.variance, sizes)
+        found: Floats
+        found, _ = counts_above_noise(parent, estimate, FLOOR * np.sqrt(variance), sizes)
         return found
 
 
@@ -157,7 +145,7 @@ _TYPICAL_LEVELS = 4
 
 def release_of(universe: Metric, counts: TreeCounts) -> Release:
     """The release of a tree's noisy counts: weights of the points, estimated from them."""
-    weights = (counts.above_noise()[0] / counts.tree.sizes)[counts.tree.leaf]
+    weights = (counts.above_noise() / counts.tree.sizes)[counts.tree.leaf]
     return Release(universe, weights, counts.receipt, method="hst", counts=counts)
 
 

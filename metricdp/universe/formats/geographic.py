@@ -17,7 +17,7 @@ import numpy as np
 from metricdp.arguments import Floats, Ints
 from metricdp.errors import GraphFileError
 from metricdp.universe import geo, geopackage
-from metricdp.universe.crs import crs_text, described, kind_of
+from metricdp.universe.crs import crs_text, kind_of
 from metricdp.universe.edges import ID_NAMES, UNIT, EdgeData, index_endpoints, only_length
 from metricdp.universe.formats import edgelist
 from metricdp.universe.formats.format import Columns, File, Format
@@ -34,7 +34,7 @@ def read_geographic(file: File, columns: Columns) -> EdgeData:
     geo.need_geo()
     frame = layer(file, columns.layer, _LINES)
     shapes, table = frame.geometry, _table(file, frame)
-    crs = frame_crs(frame, columns.crs, file)
+    crs = crs_text(frame.crs) or columns.crs  # another declared one is refused by `read_graph_file`
     ends = None if columns.topology == "geometry" else edgelist.known_ends(table, columns)
     if ends is None:
         return _by_places(file, frame, columns, crs)
@@ -101,16 +101,6 @@ def _read(file: File, work: Callable[[], Any]) -> Any:
     if getattr(found, "_geometry_column_name", None) is None:
         raise GraphFileError(file.path, "has no geometries")
     return found
-
-
-def frame_crs(frame: Any, said: str | None, file: File) -> str | None:
-    """The coordinate system that a layer declares, else the one that the caller says."""
-    own, declared = crs_text(frame.crs), crs_text(said)
-    if own is not None and declared is not None and own != declared:
-        raise GraphFileError(
-            file.path, f"declares {described(own)}, not {described(declared)}; leave crs= out"
-        )
-    return own if declared is None else declared
 
 
 def _table(file: File, frame: Any) -> Table:
@@ -236,7 +226,7 @@ def _points(file: File) -> tuple[list[Any], Floats, Any] | None:
     if column is None:
         return None
     where = places_of(frame, file)
-    return table.listed(column), where, _kind(frame_crs(frame, None, file))
+    return table.listed(column), where, _kind(crs_text(frame.crs))
 
 
 def places_of(frame: Any, file: File) -> Floats:
