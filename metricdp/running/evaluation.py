@@ -50,6 +50,7 @@ from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand
 from metricdp.privacy.queries import TotalsQuery
 from metricdp.releases import Mechanism, Receipt
 from metricdp.releases import Release as Released
+from metricdp.report.words import short
 from metricdp.running.attesting import Description, attest, provenance
 from metricdp.running.charging import Accountant, checked_universe
 from metricdp.running.runner import Run
@@ -289,7 +290,7 @@ class Evaluation:
     def __str__(self) -> str:
         far, clip = self._distance_text, self._distance_text(self.clip)
         lines = [f"{'':24}{'estimate':>12}  {100 * self.mean.level:g} % interval"]
-        lines.append(_line("records", self.records, _number_text))
+        lines.append(_line("records", self.records, short))
         lines.append(_line("mean distance", self.mean, far))
         lines.append(_line(f"mean up to {clip}", self.mean_capped, far))
         lines.append(_line("median distance", self.median, far))
@@ -298,7 +299,7 @@ class Evaluation:
         for i, limit in enumerate(self.within):
             lines.append(_line(f"within {far(limit)}", self.share, _percent_text, i))
         for i in range(len(self.loads.estimate)):
-            lines.append(_line(f"load of center {i + 1}", self.loads, _number_text, i))
+            lines.append(_line(f"load of center {i + 1}", self.loads, short, i))
         if self.against is not None:
             lines.append(_line("less than the others'", self.against.difference, far))
             lines.append(f"serves better than the others: {self.against.verdict}")
@@ -678,10 +679,6 @@ def _quantiles(values: Floats, shares: Floats, at: Floats) -> Floats:
 
 def _percent_text(share: float) -> str:
     return f"{100 * share:.3g} %"
-
-
-def _number_text(number: float) -> str:
-    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:,.3g}"
 
 
 def _line(name: str, figure: Interval, text: Callable[[float], str], i: int = 0) -> str:

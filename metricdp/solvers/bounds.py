@@ -78,7 +78,7 @@ def certificate(
 ) -> Certificate:
     """Lower bound of the cost of any as many candidates; see `certify`."""
     with Deadline(time_limit, catches=True) as deadline:
-        return judged(metric, weights, centers, _keep_centers, deadline=deadline, **asked)[1]
+        return judged(metric, weights, centers, keep_centers, deadline=deadline, **asked)[1]
 
 
 Prover = Callable[[Ascent, Ints, Callable[[Ints], float]], tuple[Ints, Certificate]]
@@ -141,7 +141,7 @@ def judged_on_block(
     return prove(ascent, centers, lambda rows: float(weights @ block[rows].min(axis=0)))
 
 
-def _keep_centers(
+def keep_centers(
     ascent: Ascent, rows: Ints, cost_of: Callable[[Ints], float]
 ) -> tuple[Ints, Certificate]:
     """Keep the centers, with the bound of ascent and branches."""

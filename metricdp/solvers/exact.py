@@ -14,7 +14,7 @@ import numpy as np
 from metricdp.arguments import Floats, Ints, opened_first
 from metricdp.metrics.base import Metric
 from metricdp.solvers import parts, programs
-from metricdp.solvers.bounds import Certificate, judged
+from metricdp.solvers.bounds import Certificate, judged, keep_centers
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.effort import QUICK, Effort, solve_with
 from metricdp.solvers.near_lists import Asked
@@ -68,9 +68,8 @@ def _prove_quickly(
     ascent: Ascent, rows: Ints, cost_of: Callable[[Ints], float]
 ) -> tuple[Ints, Certificate]:
     """Keep the rows, with the bound of a certificate: mostly it is tight."""
-    deadline, cost = ascent.deadline, ascent.upper
-    with Deadline(_QUICK_SHARE * max(deadline.left, 0.0)) as ascent.deadline:
-        return rows, Certificate(cost, min(cost, ascent.proven_bound()))
+    with Deadline(_QUICK_SHARE * max(ascent.deadline.left, 0.0)) as ascent.deadline:
+        return keep_centers(ascent, rows, cost_of)
 
 
 def prove(ascent: Ascent, rows: Ints, cost_of: Callable[[Ints], float]) -> tuple[Ints, Certificate]:
