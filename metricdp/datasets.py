@@ -216,7 +216,7 @@ def fetch(name: str, *, cache: str | Path | None = None) -> Path:
         No such set; ``METRICDP_DATA`` is no directory.
     GraphFileError
         The file in ``METRICDP_DATA`` has another checksum.
-    need
+    MissingExtraError
         It must be downloaded, and pooch is not installed.
     DownloadError
         No connection, an error of the server, another checksum, or a cache that cannot be written.
