@@ -12,7 +12,7 @@ from metricdp.audit.patch import patched
 from metricdp.cli import main
 from metricdp.methods import solving
 from metricdp.methods.box import quadtree
-from metricdp.report.evidence import statement
+from metricdp.report.assets import words
 from metricdp.report.plan_files import plan_ending
 from tests import cases, path_metric, refuses
 
@@ -131,7 +131,7 @@ def test_a_page_says_what_it_was_computed_from(tmp_path):
         assert main([*ask, *more]) == 0
         pages.append(page.read_text().lower())
     for basis, text in zip(("public", "non-private"), pages):
-        title, said = statement._WITHOUT[basis]
+        title, said = words()["receipts"][basis]
         assert title.lower() in text and said.lower() in text
 
 

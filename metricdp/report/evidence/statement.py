@@ -12,31 +12,6 @@ from metricdp.report.words import exactly, show_number, sureness
 Answers = Mapping[str, str] | None
 Basis = Literal["public", "non-private"]
 
-_WITHOUT: dict[Basis | None, tuple[str, str]] = {
-    None: (
-        "No receipt",
-        "This page came without a receipt, so it states no privacy guarantee. Treat the "
-        "clustering as non-private unless it was computed from public data alone.",
-    ),
-    "public": (
-        "Public clustering",
-        "Computed from the public universe alone. No private data took part, and no privacy "
-        "budget was spent.",
-    ),
-    "non-private": (
-        "Not private",
-        "This clustering was computed from demand data without differential privacy, on purpose. "
-        "The centers and weights may reveal where that demand is: share this page only as you "
-        "would share the data.",
-    ),
-}
-
-_SEALED = "Nothing on this page was computed from private data other than through these releases."
-_EXPOSED = (
-    "This receipt is that of the releases alone. The centers without privacy on this page are "
-    "protected by nothing."
-)
-
 
 def page(facts: Facts, answers: Mapping[str, str]) -> str:
     """The HTML page; it loads nothing and runs no script."""
@@ -61,12 +36,12 @@ def embedded(receipt: Any) -> str:
     )
 
 
-def receipt_html(receipt: Any, basis: Basis | None = None, *, exposed: bool = False) -> str:
+def receipt_html(receipt: Any, basis: str | None = None, *, exposed: bool = False) -> str:
     """The receipt in HTML, or the statement that there is no guarantee. `exposed`: the page also
     shows what was computed without protection.
     """
     if receipt is None:
-        title, text = _WITHOUT[basis]
+        title, text = words()["receipts"][basis or "none"]
         tone = "plain" if basis == "public" else "warn"
         return f'<section class="receipt {tone}"><h2>{title}</h2><p>{text}</p></section>'
     facts = Facts.of(receipt.to_dict())
@@ -83,7 +58,7 @@ def receipt_html(receipt: Any, basis: Basis | None = None, *, exposed: bool = Fa
         f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in rows_text.items() if text
     )
     noise = "".join(f"<li>{escape(line)}</li>" for line in facts.mechanism_lines())
-    said = f"<p>{_EXPOSED if exposed else _SEALED}</p>"
+    said = f"<p>{words()['receipts']['exposed' if exposed else 'sealed']}</p>"
     said += "" if exposed else f"<p>{escape(_meaning(facts))}</p>"
     return (
         f'<section class="receipt{" warn" if exposed else ""}"><h2>Privacy receipt</h2>'

@@ -9,7 +9,7 @@ from metricdp.metrics.units import in_words, unit_shown
 from metricdp.report.canvas.network import DrawnUniverse, packed_weights, short
 from metricdp.report.canvas.stage import facts_html, notes_html, page_html, table_html
 from metricdp.report.colors import HEAT, ramp
-from metricdp.report.evidence.statement import price_html
+from metricdp.report.evidence.statement import price_html, receipt_html
 from metricdp.report.map.page import far
 from metricdp.report.words import show_number
 
@@ -27,7 +27,9 @@ def heat_page(heat: Any, title: str | None, attribution: str | None) -> str:
     epsilon = None if receipt is None else receipt.to_dict().get("epsilon")
     spent = "" if epsilon is None else f" · ε = {show_number(epsilon)}"
     named, layers = title or f"Heat map · {metric.name}{spent}", {"territories": "Density"}
-    beside = _facts(heat, width, per, net.noun) + (price_html(receipt) or _PLAIN)
+    beside = _facts(heat, width, per, net.noun) + (
+        price_html(receipt) or receipt_html(None, "weights")
+    )
     notes = _notes(heat, width, net)
     return _page(named, layers, attribution, net, scene, beside, notes, "heat/page.js")
 
@@ -96,13 +98,6 @@ def _bands_table(bands: Any, colors: list[str], noun: str) -> str:
         rows.append(f"<tr>{cells}</tr>")
     head = ["Distance", noun.capitalize()] + ["Demand", "Share"] * (bands.demand is not None)
     return table_html("Service bands", head, rows, "intervals")
-
-
-_PLAIN = (
-    '<section class="receipt warn"><h2>Not private</h2><p>Made from exact weights. Whoever '
-    "knows the bandwidth can compute from it where each person is: share this page only as you "
-    "would share the data.</p></section>"
-)
 
 
 def _facts(heat: Any, width: str, per: str, noun: str) -> str:
