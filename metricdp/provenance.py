@@ -14,7 +14,7 @@ from metricdp.releases import Provenance as Provenance
 from metricdp.releases import installed_version
 
 LIBRARIES = ("numpy", "scipy", "numba", "opendp")
-_ENDINGS = (".py", ".html", ".css", ".js", ".toml")
+_ENDINGS = (".py", ".html", ".css", ".js", ".toml", ".qgs", ".qml")
 
 
 @cache

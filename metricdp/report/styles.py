@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from metricdp.arguments import Floats
+from metricdp.report.assets import asset, filled
 from metricdp.report.colors import ink_on
 
 HEAD = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
@@ -89,26 +90,12 @@ def _labels(colors: list[str]) -> str:
     """Labels with ranks, in black on light colors."""
     light = ", ".join(f"'{c}'" for c in sorted(set(colors)) if ink_on(c) != "#ffffff")
     chosen = f"if(\"color\" in ({light}), '#000000', '#ffffff')" if light else "'#ffffff'"
-    return (
-        '<labeling type="simple"><settings calloutType="simple">'
-        '<text-style fieldName="rank" fontSize="7" fontWeight="75" textColor="255,255,255,255" '
-        'isExpression="0" fontFamily="Sans Serif" fontSizeUnit="Point" textOpacity="1"/>'
-        '<placement placement="1" quadOffset="4" centroidInside="0" dist="0"/>'
-        '<rendering displayAll="1" drawLabels="1" obstacle="0"/>'
-        f"<dd_properties>{_property('Color', chosen)}</dd_properties></settings></labeling>"
-    )
+    return filled(asset("labels.qml"), {"COLOR": _property("Color", chosen)})
 
 
 def _property(name: str, expression: str) -> str:
     """A property with an expression."""
-    return (
-        '<Option type="Map"><Option type="QString" name="name" value=""/>'
-        f'<Option type="Map" name="properties"><Option type="Map" name="{name}">'
-        '<Option type="bool" name="active" value="true"/>'
-        f'<Option type="QString" name="expression" value={quoteattr(expression)}/>'
-        '<Option type="int" name="type" value="3"/></Option></Option>'
-        '<Option type="QString" name="type" value="collection"/></Option>'
-    )
+    return filled(asset("property.qml"), {"NAME": name, "EXPRESSION": quoteattr(expression)})
 
 
 _GEOMETRY = {"territories": "Polygon", "streets": "Line", "spider": "Line"}
@@ -150,17 +137,8 @@ def _project(file: str, styles: Sequence[tuple[str, str]], box: Floats, crs: str
     pad = _MARGIN * float(max(box[2] - box[0], box[3] - box[1]))
     corners = zip(("xmin", "ymin", "xmax", "ymax"), box + np.array([-pad, -pad, pad, pad]))
     extent = "".join(f"<{name}>{value:.12g}</{name}>" for name, value in corners)
-    return (
-        f'{HEAD}<qgis projectname="metricdp" version="3.22.0">'
-        f"<title>metricdp</title><projectCrs>{system}</projectCrs>"
-        f"<layer-tree-group><customproperties/>{tree}</layer-tree-group>"
-        f'<mapcanvas name="theMapCanvas"><extent>{extent}</extent><rotation>0</rotation>'
-        f"<destinationsrs>{system}</destinationsrs></mapcanvas>"
-        f"<projectlayers>{layers}</projectlayers><layerorder>{order}</layerorder>"
-        "<properties><SpatialRefSys>"
-        f'<ProjectionsEnabled type="int">{int(crs is not None)}</ProjectionsEnabled>'
-        '</SpatialRefSys><Paths><Absolute type="bool">false</Absolute></Paths></properties></qgis>'
-    )
+    pieces = {"SYSTEM": system, "TREE": tree, "EXTENT": extent, "LAYERS": layers, "ORDER": order}
+    return filled(asset("project.qgs"), pieces | {"PROJECTED": str(int(crs is not None))})
 
 
 def _labeled(style: str) -> str:
