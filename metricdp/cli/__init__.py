@@ -16,7 +16,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from metricdp.cli.declared import declare
+from metricdp.cli.declared import declare, head_of_program
 from metricdp.cli.parsing import Parser, ShowVersion, check_effect, in_options
 from metricdp.cli.streams import STDOUT, abandon_stdout, hush, raised_at_the_end, say
 from metricdp.errors import BudgetError, MetricDPError
@@ -34,18 +34,6 @@ NO_BUDGET = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """Exit statuses other than 0."""
-
-_EPILOG = """\
-first steps:
-  metricdp demo                     try it on a real road network
-  metricdp cluster roads.csv -k 20  cluster the public graph itself, without privacy
-
-  20 centers for private locations, and a map page:
-  metricdp cluster roads.csv --demand homes.csv -k 20 --epsilon 1 --map map.html
-
-Results go to stdout: a table on a terminal, else JSON. Notes, warnings and errors go to stderr.
-The exit status is 2 for bad input and 3 if the privacy budget does not suffice; one line then
-says why."""
 
 
 def main(argv: Sequence[str] | None = None, parsers: Callable[[], Parser] | None = None) -> int:
@@ -119,12 +107,7 @@ def complete(parser: Parser) -> None:
 @cache
 def build_parser() -> Parser:
     """Return the parser of all commands."""
-    parser = Parser(
-        prog="metricdp",
-        description="Choose k centers for demand in a public metric space, such as a road network. "
-        "The demand may be private: results are then differentially private.",
-        epilog=_EPILOG,
-    )
+    parser = Parser(prog="metricdp", **head_of_program())
     parser.add_argument("--version", action=ShowVersion, help="show the version and exit")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:

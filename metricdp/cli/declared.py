@@ -27,6 +27,11 @@ _WORDS = {
 _KINDS = {True: "store_true", False: "store"}
 
 
+def head_of_program() -> dict[str, Any]:
+    """The texts of the program's own ``--help``."""
+    return _head(_table("shared")["program"])
+
+
 def declare(subparsers: Any, name: str, run: Run) -> None:
     """Add a command to the parser; `run` gets its name and the name of a function of its module."""
     table = _table(name)
