@@ -4,14 +4,20 @@ One file an objective, or a family of them; `metricdp.solve` finds sites for the
 and for releases. ``docs/objectives.md`` has their names in ArcGIS and spopt.
 """
 
-from metricdp.solvers.objectives.capacitated import Capacitated
-from metricdp.solvers.objectives.covering import BackupCoverage, MaxCoverage, SetCover
-from metricdp.solvers.objectives.facility_location import FacilityLocation
-from metricdp.solvers.objectives.medians import KZ, Equity, KMeans, KMedian
-from metricdp.solvers.objectives.nested import Nested
-from metricdp.solvers.objectives.objective import Objective, Size
-from metricdp.solvers.objectives.p_center import PCenter
-from metricdp.solvers.objectives.p_dispersion import PDispersion
+from metricdp.solvers.objectives.capacitated import Capacitated as Capacitated
+from metricdp.solvers.objectives.covering import BackupCoverage as BackupCoverage
+from metricdp.solvers.objectives.covering import MaxCoverage as MaxCoverage
+from metricdp.solvers.objectives.covering import SetCover as SetCover
+from metricdp.solvers.objectives.facility_location import FacilityLocation as FacilityLocation
+from metricdp.solvers.objectives.medians import KZ as KZ
+from metricdp.solvers.objectives.medians import Equity as Equity
+from metricdp.solvers.objectives.medians import KMeans as KMeans
+from metricdp.solvers.objectives.medians import KMedian as KMedian
+from metricdp.solvers.objectives.nested import Nested as Nested
+from metricdp.solvers.objectives.objective import Objective as Objective
+from metricdp.solvers.objectives.objective import Size as Size
+from metricdp.solvers.objectives.p_center import PCenter as PCenter
+from metricdp.solvers.objectives.p_dispersion import PDispersion as PDispersion
 
 OBJECTIVES: dict[str, type[Objective]] = {
     one.name: one
@@ -32,23 +38,8 @@ OBJECTIVES: dict[str, type[Objective]] = {
 }
 """By the names that the command line uses."""
 
-__all__ = [
-    "KZ",
-    "OBJECTIVES",
-    "BackupCoverage",
-    "Capacitated",
-    "Equity",
-    "FacilityLocation",
-    "KMeans",
-    "KMedian",
-    "MaxCoverage",
-    "Nested",
-    "Objective",
-    "PCenter",
-    "PDispersion",
-    "SetCover",
-    "Size",
-]
+__all__ = ["OBJECTIVES", "Objective", "Size"]
+__all__ += [one.__name__ for one in OBJECTIVES.values()]
 
 
 def __dir__() -> list[str]:
