@@ -155,7 +155,10 @@ class MissingExtraError(MetricDPError, ImportError):
 
 
 def need(feature: str, extra: str, *libraries: str) -> None:
-    """Raise MissingExtraError unless these libraries of an extra are installed."""
+    """Raise MissingExtraError unless these libraries of an extra are installed.
+
+    >>> need("arrays", "numpy", "numpy")
+    """
     if not all(map(find_spec, libraries)):
         raise MissingExtraError(feature, extra)
 
