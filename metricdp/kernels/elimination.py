@@ -123,25 +123,30 @@ def _lower(found: NDArray, known: NDArray, length: int) -> None:
 
 
 @njit(cache=True, nogil=True)
+def sweep(order: Elimination, sources: NDArray, distance: NDArray) -> None:
+    """Distances from up to eight sources to every place in the order: (n, 8)."""
+    rank, start, head, there, back = order
+    distance[:] = np.inf
+    for b in range(len(sources)):
+        distance[rank[sources[b]], b] = 0.0
+    for v in range(len(rank)):
+        here = distance[v]
+        for a in range(start[v], start[v + 1]):
+            _lower(distance[head[a]], here, there[a])
+    for v in range(len(rank) - 1, -1, -1):
+        here = distance[v]
+        for a in range(start[v], start[v + 1]):
+            _lower(here, distance[head[a]], back[a])
+
+
+@njit(cache=True, nogil=True)
 def swept_rows(order: Elimination, sources: NDArray, targets: NDArray, out: NDArray) -> None:
     """Distances ``out[i, j] = d(sources[i], targets[j])`` of vertices of the graph."""
-    rank, start, head, there, back = order
-    n = len(rank)
-    distance = np.empty((n, AT_ONCE))
+    distance = np.empty((len(order.rank), AT_ONCE))
     for begin in range(0, len(sources), AT_ONCE):
         count = min(AT_ONCE, len(sources) - begin)
-        distance[:] = np.inf
-        for b in range(count):
-            distance[rank[sources[begin + b]], b] = 0.0
-        for v in range(n):
-            here = distance[v]
-            for a in range(start[v], start[v + 1]):
-                _lower(distance[head[a]], here, there[a])
-        for v in range(n - 1, -1, -1):
-            here = distance[v]
-            for a in range(start[v], start[v + 1]):
-                _lower(here, distance[head[a]], back[a])
+        sweep(order, sources[begin : begin + count], distance)
         for j in range(len(targets)):
-            at = rank[targets[j]]
+            at = order.rank[targets[j]]
             for b in range(count):
                 out[begin + b, j] = distance[at, b]

@@ -19,6 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.elimination import AT_ONCE, Elimination, sweep
 from metricdp.kernels.impedances import impedance_cost
 from metricdp.kernels.shortest_paths import FAR, heap_pop, heap_push
 
@@ -399,9 +400,9 @@ def _best_swap(
 @njit(cache=True, nogil=True)
 def swap_changes(
     graph: tuple,
+    space: Workspace,
     demand: tuple,
     state: State,
-    space: Workspace,
     candidates: NDArray,
     slots: NDArray,
     changes: NDArray,
@@ -419,6 +420,44 @@ def swap_changes(
             graph, demand, state, space, candidates[index]
         )
         entered += count
+    return entered
+
+
+@njit(cache=True, nogil=True)
+def swept_changes(
+    order: Elimination,
+    demand: tuple,
+    state: State,
+    candidates: NDArray,
+    slots: NDArray,
+    changes: NDArray,
+) -> int:
+    """As `swap_changes`, by sweeps over a road network that serve eight candidates at once: faster
+    where these are near to many vertices.
+    """
+    first, _, d_first, d_second = state.labels
+    weights, unit, impedance = demand
+    distance = np.empty((len(first), AT_ONCE))
+    entered = 0
+    for begin in range(0, len(candidates), AT_ONCE):
+        count = min(AT_ONCE, len(candidates) - begin)
+        sweep(order, candidates[begin : begin + count], distance)
+        total = np.empty((count, len(state.losses)))
+        total[:] = state.losses
+        shared = np.zeros(count)
+        for v in range(len(first)):
+            here = distance[order.rank[v]]
+            near = path_cost(d_first[v], unit, impedance)
+            far = path_cost(d_second[v], unit, impedance)
+            for b in range(count):
+                if here[b] < d_second[v]:
+                    entered += 1
+                    new = path_cost(np.int64(here[b]), unit, impedance)
+                    shared[b] += weights[v] * min(new - near, 0.0)
+                    total[b, first[v]] += weights[v] * (max(new, near) - far)
+        for b in range(count):
+            slots[begin + b] = np.argmin(total[b])
+            changes[begin + b] = shared[b] + total[b, slots[begin + b]]
     return entered
 
 

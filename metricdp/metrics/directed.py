@@ -125,7 +125,7 @@ class DirectedGraphMetric(GraphMetric):
         """The same graph with travel in the other direction."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
-        for cached in ("symmetric", "reversed", "_elimination"):
+        for cached in ("symmetric", "reversed", "elimination"):
             made.__dict__.pop(cached, None)
         made.csr, made.back = (*self.csr[:2], self.back), self.csr[2]
         made.direction = DIRECTIONS[1 - DIRECTIONS.index(self.direction)]

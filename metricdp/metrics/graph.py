@@ -168,8 +168,10 @@ class GraphMetric(Metric):
         return self._rows(sources, targets, np.dtype(np.int64))
 
     @cached_property
-    def _elimination(self) -> Elimination | None:
-        """The order of elimination, if it takes few steps."""
+    def elimination(self) -> Elimination | None:
+        """The order of elimination of vertices, if it takes few steps: computed once, in the time
+        of at most some 15 searches.
+        """
         found = eliminate(self.csr, self.back, _STEPS * len(self))
         return found if len(found.start) > len(self) else None
 
@@ -177,7 +179,7 @@ class GraphMetric(Metric):
         sources = np.asarray(sources, np.int64)
         inner_targets = np.empty(0, np.int64) if targets is None else self.rank[targets]
         many = len(sources) >= _SWEPT and (targets is None or 4 * len(targets) >= len(self))
-        order = self._elimination if many else None
+        order = self.elimination if many else None
         out = np.empty((len(sources), len(self) if targets is None else len(targets)), dtype)
         # every chunk allocates work space of size n: searches that end early use few large chunks
         size = _ROWS_AT_ONCE if targets is None else -(-len(sources) // (os.cpu_count() or 1))

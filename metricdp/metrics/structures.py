@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import Floats, Ints
+from metricdp.kernels.elimination import Elimination
 
 
 class Network(Protocol):
@@ -19,6 +20,10 @@ class Network(Protocol):
     order: Ints
     rank: Ints
     unit: float
+
+    @property
+    def elimination(self) -> Elimination | None:
+        """The order of elimination of a road network's vertices; None where it is too long."""
 
     def __len__(self) -> int: ...
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from metricdp.kernels import two_nearest
+from metricdp.kernels.elimination import eliminate
 from metricdp.kernels.shortest_paths import FAR
 from tests import naive, tries
 
@@ -20,6 +21,11 @@ class Centers:
         n, edges = graph
         k = len(centers)
         self.graph = (*(csr := naive.csr(n, edges)), csr[2])
+        shortest = {}
+        for u, v, length in edges:
+            pair = min(u, v), max(u, v)
+            shortest[pair] = min(length, shortest.get(pair, length))
+        self.simple = naive.csr(n, [(u, v, d) for (u, v), d in shortest.items() if u != v])
         self.demand = (np.ones(n) if weights is None else np.asarray(weights, float), UNIT, power)
         room = 4 * len(self.graph[1]) + k  # exactly what the kernels ask for
         self.heap = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -81,8 +87,13 @@ class Centers:
 
     def changes(self, candidates, cheap=1):
         slots, changes = np.empty(len(candidates), np.int64), np.empty(len(candidates))
-        space, held = self.space(), (self.graph, self.demand, self.with_cheap(cheap))
-        two_nearest.swap_changes(*held, space, candidates, slots, changes)
+        space, held = self.space(), (self.demand, self.with_cheap(cheap), candidates)
+        entered = two_nearest.swap_changes(self.graph, space, *held, slots, changes)
+        order = eliminate(self.simple, self.simple[2], 10**6)
+        if len(order.start) > len(self.slot_at):  # else there was no room for more arcs
+            swept = np.empty_like(slots), np.empty_like(changes)
+            assert two_nearest.swept_changes(order, *held, *swept) <= entered
+            np.testing.assert_allclose(swept[1], changes, atol=1e-9)
         # left as found
         assert (space.distance == FAR).all() and not space.change.any() and not space.seen.any()
         return slots, changes

@@ -56,6 +56,7 @@ def test_zero_lengths_and_repeats():
 
 
 def test_a_budget_of_visits(monkeypatch):
+    monkeypatch.setattr(graph_search, "_BATCH", 16)
     metric, weights, rng = world(5)
     everyone = rng.permutation(60)
     free, bound, none = (GraphSearch(metric, np.abs(weights), np.arange(5)) for _ in range(3))
