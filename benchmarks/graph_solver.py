@@ -30,6 +30,8 @@ from scipy.spatial import Delaunay
 from scipy.spatial.distance import cdist
 
 import metricdp as mdp
+from metricdp.audit.patch import patched
+from metricdp.solvers import graph_search
 from metricdp.solvers.kmedian import Found, solve
 from metricdp.universe.graph import Graph, build_graph
 
@@ -411,7 +413,9 @@ def growth(quick: bool) -> list[Row]:
 
 
 def rows_of_distances(quick: bool) -> list[Row]:
-    """Processor seconds of elimination and, for each of 128 sources, of a search and of sweeps."""
+    """Processor seconds of elimination and, for each of 128 sources, of a search and of sweeps; and
+    of k-median with few centers, with sweeps and by searches alone.
+    """
     roads = [delaunay_roads(10_000)] if quick else [coquimbo(), liechtenstein(), bay()]
     rows: list[Row] = []
     for graph in [*roads, real("roads/rome99/rome99.gr", symmetrize=True)]:
@@ -425,6 +429,13 @@ def rows_of_distances(quick: bool) -> list[Row]:
         assert order is None or np.array_equal(swept, found)
         row: Row = {"graph": graph.name, "n": len(graph), "eliminated": order is not None}
         row |= {"elimination": elimination, "a sweep": sweeps / 128, "a search": searches / 128}
+        for k in (3, 5, 10, 20):
+            solved = partial(solve, metric, np.ones(len(metric)), k, starts=None)
+            for visit in (graph_search._VISIT, 0):
+                with patched(graph_search, "_VISIT", visit):
+                    found, _, row[f"k = {k}, {'sweeps' if visit else 'searches'}"] = timed(solved)
+                assert visit or np.isclose(found.cost, row["cost"], rtol=1e-9)
+                row["cost"] = found.cost
         rows.append(row)
         show(row)
     return rows

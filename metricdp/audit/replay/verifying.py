@@ -52,12 +52,15 @@ class Subject:
 
 @dataclass
 class Verdict:
-    """The result of all pairs of one subject: number of `pairs`, `worst` share of a claim, the
-    first `fault`, and `broken` if the call fails on both demands alike.
+    """The result of all pairs of one subject: number of `pairs`, `worst` share of a claim, number
+    of `recomputed` of all `drawn` answers, the first `fault`, and `broken` if the call fails on
+    both demands alike.
     """
 
     pairs: int = 0
     worst: float = 0.0
+    recomputed: int = 0
+    drawn: int = 0
     fault: str = ""
     broken: bool = False
 
@@ -198,5 +201,9 @@ def _against_naive(run: Run, verdict: Verdict) -> None:
     """Compare the exact answers of a run with those of the reference implementations."""
     verdict.fault = verdict.fault or run.held
     for step, expected in run.naive:
-        if expected is not None and step.draws and not answers.agree(step, expected):
+        verdict.drawn += bool(step.draws)
+        if expected is None or not step.draws:
+            continue
+        verdict.recomputed += 1
+        if not answers.agree(step, expected):
             verdict.fault = verdict.fault or f"{step.name}: not its exact answer"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting import Cost
-from metricdp.arguments import Floats, count, positive, shown
+from metricdp.arguments import Bools, Floats, count, positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.hst import consistent_counts, counts_above_noise
 from metricdp.methods.asking import (
@@ -73,14 +73,15 @@ class TreeCounts:
     variance: Floats
     receipt: Receipt
 
-    def above_noise(self) -> Floats:
+    def above_noise(self) -> tuple[Floats, Bools]:
         """Estimates that add up, of all nodes: least squares (Hay et al. 2010), spread evenly below
-        the deepest nodes above the noise threshold, shape (n_nodes,).
+        the deepest nodes above the noise threshold; and which nodes are above it. Both of shape
+        (n_nodes,).
         """
         parent, sizes = self.tree.parent, self.tree.sizes.astype(np.float64)
         estimate, variance = consistent_counts(parent, self.measured, self.variance, sizes)
-        found: Floats
-        found, _ = counts_above_noise(parent, estimate, FLOOR * np.sqrt(variance), sizes)
+        noise = FLOOR * np.sqrt(variance)
+        found: tuple[Floats, Bools] = counts_above_noise(parent, estimate, noise, sizes)
         return found
 
 
@@ -145,7 +146,7 @@ _TYPICAL_LEVELS = 4
 
 def release_of(universe: Metric, counts: TreeCounts) -> Release:
     """The release of a tree's noisy counts: weights of the points, estimated from them."""
-    weights = (counts.above_noise() / counts.tree.sizes)[counts.tree.leaf]
+    weights = (counts.above_noise()[0] / counts.tree.sizes)[counts.tree.leaf]
     return Release(universe, weights, counts.receipt, method="hst", counts=counts)
 
 

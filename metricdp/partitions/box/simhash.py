@@ -51,6 +51,14 @@ class HashCells(SplitNodes):
         """The root alone, as a leaf."""
         return cls(hashed, np.array([-1]), np.array([0]))
 
+    @classmethod
+    def complete(cls, hashed: SimHash) -> HashCells:
+        """All nodes split: 2**n_bits parts."""
+        cells = cls.whole(hashed)
+        for _ in range(hashed.n_bits):
+            cells = cells.split(cells.leaves)
+        return cells
+
     def split(self, nodes: Ints) -> HashCells:
         """A finer partition: these leaves split; none may be of the last level."""
         child = self.child.copy()
