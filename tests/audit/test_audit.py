@@ -47,16 +47,31 @@ def test_every_planted_bug_names_what_catches_it_and_what_is_wrong():
 
 
 def test_the_tables_hold_the_bugs_that_must_be_caught_for_ever():
-    for_ever = """
-        half the noise; doubled exponent; replace one forgotten; users counted as records;
-        monotone exponent everywhere; budget spent twice; noise scaled by data; candidates from
-        private data; diameter measured on data; empty parts skipped; raw counts kept; permute and
-        flip in zcdp; parallel composition charged once; progress counts records; seeded noise;
-        covered points count on; all of epsilon for a loop; rounds charged nothing; cover priced
-        one way; rounds by the exact count; empty places known to the next round; a round unpaid;
-        exact counts as weights
-    """
-    for name in " ".join(for_ever.split()).split("; "):
+    for name in (
+        "half the noise",
+        "doubled exponent",
+        "replace one forgotten",
+        "users counted as records",
+        "monotone exponent everywhere",
+        "budget spent twice",
+        "noise scaled by data",
+        "candidates from private data",
+        "diameter measured on data",
+        "empty parts skipped",
+        "raw counts kept",
+        "permute and flip in zcdp",
+        "parallel composition charged once",
+        "progress counts records",
+        "seeded noise",
+        "covered points count on",
+        "all of epsilon for a loop",
+        "rounds charged nothing",
+        "cover priced one way",
+        "rounds by the exact count",
+        "empty places known to the next round",
+        "a round unpaid",
+        "exact counts as weights",
+    ):
         assert name in BUGS
 
 
