@@ -138,7 +138,7 @@ def _project(file: str, styles: Sequence[tuple[str, str]], box: Floats, crs: str
     corners = zip(("xmin", "ymin", "xmax", "ymax"), box + np.array([-pad, -pad, pad, pad]))
     extent = "".join(f"<{name}>{value:.12g}</{name}>" for name, value in corners)
     pieces = {"SYSTEM": system, "TREE": tree, "EXTENT": extent, "LAYERS": layers, "ORDER": order}
-    return filled(asset("project.qgs"), pieces | {"PROJECTED": str(int(crs is not None))})
+    return HEAD + filled(asset("project.qgs"), pieces | {"PROJECTED": str(int(crs is not None))})
 
 
 def _labeled(style: str) -> str:

@@ -10,7 +10,7 @@ from metricdp.report.evidence.named import BLANK, filler, product
 from metricdp.report.words import exactly, show_number, sureness
 
 Answers = Mapping[str, str] | None
-Basis = Literal["public", "non-private"]
+Basis = Literal["public", "non-private", "weights"]
 
 
 def page(facts: Facts, answers: Mapping[str, str]) -> str:
@@ -36,7 +36,7 @@ def embedded(receipt: Any) -> str:
     )
 
 
-def receipt_html(receipt: Any, basis: str | None = None, *, exposed: bool = False) -> str:
+def receipt_html(receipt: Any, basis: Basis | None = None, *, exposed: bool = False) -> str:
     """The receipt in HTML, or the statement that there is no guarantee. `exposed`: the page also
     shows what was computed without protection.
     """
