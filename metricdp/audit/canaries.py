@@ -33,14 +33,18 @@ KEPT = 24_306
 _NUMBER, _KEPT = (re.compile(rf"(?<![\d.,]){n // 1000},?{n % 1000}(?!\d)") for n in (NUMBER, KEPT))
 """The numbers on their own, not within the digits of a noisy one."""
 
+_TIMES = 6
+"""How often a place must show a canary: a noisy number of records is the exact one by chance, at
+epsilon .3 once in 130 times, and six times in a row with a probability below 1e-12."""
+
 Shown = tuple[str, str | bytes]
 """A place where content is shown, and the content."""
 
 
-def sings(text: str, noisy: bool = False) -> bool:
-    """Whether a canary is in a text. Counts in a `noisy` text may equal the number by chance."""
-    counted = _NUMBER.search(text) or (not noisy and _KEPT.search(text))
-    return WORD in text or bool(counted)
+def sings(text: str | bytes) -> bool:
+    """Whether a canary is in a text."""
+    text = text if isinstance(text, str) else text.decode("latin-1")
+    return WORD in text or bool(_NUMBER.search(text) or _KEPT.search(text))
 
 
 @cache
@@ -76,13 +80,20 @@ def canary_checks() -> Iterator[Check]:
         yield Check.of(name, True, _check, show)
 
 
+def leaks(show: Callable[[], Iterator[Shown]]) -> tuple[str, int]:
+    """The first place that shows a canary each time that all is shown, or ""; places read."""
+    i = -1
+    for i, (where, text) in enumerate(show()):
+        again = (next(islice(show(), i, None))[1] for _ in range(_TIMES - 1))
+        if sings(text) and all(map(sings, again)):
+            return where, i + 1
+    return "", i + 1
+
+
 def _check(name: str, show: Callable[[], Iterator[Shown]], quick: bool) -> Finding:
-    n = 0
-    for where, text in show():
-        n += 1
-        if sings(text if isinstance(text, str) else text.decode("latin-1"), "page" in where):
-            return refuted(name, "no canary", f"found in {where}", "canaries", True)
-    return refuted(name, "no canary", f"none in {n} texts", "canaries", False)
+    where, n = leaks(show)
+    found = f"found in {where}" if where else f"none in {n} texts"
+    return refuted(name, "no canary", found, "canaries", bool(where))
 
 
 def _answers() -> Iterator[Any]:

@@ -421,6 +421,13 @@ def test_canaries_sing():
         assert not canaries.sings(text)
 
 
+def test_a_canary_leaks_where_it_is_shown_each_time():
+    noisy = iter(["a, 24306", "24,306 rows", "24305"])
+    shown = [("name", "Ann"), ("total", "24306"), ("result", b"n=24306")]
+    assert canaries.leaks(lambda: iter(shown)) == ("total", 2)
+    assert canaries.leaks(lambda: iter([shown[0], ("n", next(noisy))])) == ("", 2)
+
+
 def test_hidden_numbers_are_found_in_what_a_pickle_holds():
     secrets = [np.arange(9)]
     for value in ({"n": 48_611}, [np.arange(9.0)], (24_306.0,), {1: [{2: np.arange(9)}]}):
