@@ -70,9 +70,8 @@ def boxed() -> Any:
 def canary_checks() -> Iterator[Check]:
     """All checks."""
     for name, show in (
-        ("canaries in results", _results),
+        ("canaries in results, progress bars, logs and output", _results),
         ("canaries in map pages", _pages),
-        ("canaries in progress bars, logs and output", _output),
         ("canaries in ledgers and journals", _ledgers),
         ("canaries in refusals", _refusals),
         ("canaries on the command line", _command_line),
@@ -114,8 +113,10 @@ def _results() -> Iterator[Shown]:
         for array in (some, np.bincount(some, minlength=36))
     ]
     secrets.append(_vault._open(boxed()))
-    for answer in _answers():
-        seen = forms(answer)
+    with watched() as output:
+        answers = [(answer, forms(answer)) for answer in _answers()]
+    yield from output.items()
+    for answer, seen in answers:
         for form in ("repr", "str", "JSON"):
             yield f"{form} of {type(answer).__name__}", seen.get(form, "")
         pickled = seen["pickle"]
@@ -162,13 +163,6 @@ def _inflated(text: str) -> bytes:
         return zlib.decompress(packed)
     except zlib.error:
         return packed
-
-
-def _output() -> Iterator[Shown]:
-    with watched() as seen:
-        for answer in _answers():
-            repr(answer)
-    yield from seen.items()
 
 
 def _ledgers() -> Iterator[Shown]:
