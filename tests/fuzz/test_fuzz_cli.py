@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -21,33 +22,7 @@ from metricdp.cli import main
 from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, snapshot
 from tests.fuzzing import LONGEST_MESSAGE, bounded, fuzz, mutated, packed
 
-OUTPUTS = "--output out.json"
-COMMANDS = [
-    f"cluster roads.csv -k 2 {OUTPUTS}",
-    "cluster roads.csv.gz --nodes nodes.csv -k 3 --objective k-means --seed 7 --weight length_m "
-    "--source from --target to",
-    f"cluster roads.csv -k 2 {OUTPUTS} --coreset core.csv --demand homes.csv --epsilon 1/2 "
-    f"--ledger study.ledger",
-    "cluster roads.csv -k 4 --demand homes.csv --epsilon 0.1 --ledger new.ledger "
-    "--epsilon-budget 1 --neighboring replace-one",
-    "cluster roads.csv --nodes nodes.csv -k 2 --demand homes.csv --x lon --y lat --user person "
-    "--max-contributions 2 --epsilon 1",
-    f"cluster roads.csv -k 2 {OUTPUTS} --demand homes.csv --demand-column vertex --non-private",
-    "cluster roads.csv -k 2 --demand homes.csv --epsilon 1/4 --ledger study.ledger --method "
-    "uniform --records-hint 2000",
-    "cluster roads.csv -k 4 --candidates places.csv --opened open.csv --time-limit 5 "
-    "--certificate --output out.json",
-    "tree roads.csv --output tree.npz --seed 3",
-    "cluster roads.csv -k 3 --demand homes.csv --epsilon 1/2 --ledger study.ledger --method hst "
-    "--tree roads.npz",
-    "cluster roads.csv -k 2 --demand homes.csv --epsilon 1 --delta 1e-6 --method local-search "
-    "--tree roads.npz --objective k-means",
-    "cluster roads.csv -k 2 --demand homes.csv --epsilon 1 --delta 1/1000 --ledger both.ledger "
-    "--delta-budget 1e-2 --method max-coverage",
-    "evaluate roads.csv --demand homes.csv --centers centers.json",
-    "evaluate roads.csv --demand homes.csv --centers centers.json --objective k-means --x lon "
-    "--y lat --nodes nodes.csv",
-]
+COMMANDS = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))["lines"]
 WORDS = [
     *("", " ", *"- -- -k -q 0 1 2 25 26 -1 2.5 1e9 nan inf 1e400 1e-9 1/0 1/3 0/1".split()),
     *("9" * 30, "9" * 5000, *"1e999999999 1_0 ٣ ½ ²".split(), "1\n", "a\nb", "\0", "\udcff", "é"),
@@ -66,16 +41,9 @@ PATHS = [
     *"folder folder/new places.csv open.csv tree.npz roads.npz both.ledger nowhere/out".split(),
     *"roads.csv/out /dev/null out.json ./out.json new.ledger . / dataset: dataset:nowhere".split(),
 ]
-FILES = {
-    "roads.csv": COMMANDS[:1],
-    "nodes.csv": [COMMANDS[1].replace("roads.csv.gz", "roads.csv"), COMMANDS[4]],
-    "homes.csv": [*COMMANDS[2:6], *COMMANDS[9:14]],
-    "study.ledger": COMMANDS[2:3],
-    "centers.json": COMMANDS[12:13],
-    "roads.npz": COMMANDS[9:10],
-    "places.csv": COMMANDS[7:8],
-    "open.csv": COMMANDS[7:8],
-}
+INPUTS = "roads.csv nodes.csv homes.csv study.ledger centers.json roads.npz places.csv open.csv"
+FILES = {name: [line for line in COMMANDS if name in line.split()] for name in INPUTS.split()}
+"""Of each input, the commands that read it."""
 
 
 @st.composite

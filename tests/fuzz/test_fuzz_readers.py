@@ -4,6 +4,7 @@ and memory, and nothing private.
 
 import re
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +16,15 @@ import metricdp as mdp
 from metricdp.universe import read_graph_file, read_nodes
 from tests.fuzzing import assert_graph, damaged_files, everything_said, fuzz, parquet, tried
 
-GRAPHS = {
-    "a.pmed": b" 4 5 2 \n 1 2 5 \n 2 3 4 \n 3 4 1.5\n 4 1 7\n 2 1 7 \n",
-    "a.txt": b"4 4 2\n1 2 5\n2 3 4\n3 4 1\n4 1 7\n",
-    "a.gr": b"c roads\np sp 4 7\na 1 2 4\na 2 1 4\na 2 3 0\na 3 2 0\n"
-    b"a 3 4 2.5\na 4 3 2.5\na 1 2 4\n",
-    "a.graph": b"% a triangle and a tail\n4 4\n2 3\n1 3\n1 2 4\n3\n",
-    "b.graph": b"4 3 011 2\n5 5 2 7\n6 6 1 7 3 2\n1 1 2 2 4 1\n1 1 3 1\n",
-    "a.graphml": b'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
-    b'<key id="d0" for="node" attr.name="x" attr.type="double"/>\n'
-    b'<key id="d1" for="node" attr.name="y" attr.type="double"/>\n'
-    b'<key id="d2" for="edge" attr.name="length" attr.type="double"/>\n'
-    b'<key id="d3" for="graph" attr.name="crs" attr.type="string"/>\n'
-    b'<graph edgedefault="undirected">\n<data key="d3">epsg:4326</data>\n'
-    b'<node id="1"><data key="d0">-71.3</data><data key="d1">-29.9</data></node>\n'
-    b'<node id="2"><data key="d0">-71.2</data>'
-    b'<data key="d1">-29.8</data></node>\n<node id="3"/>\n'
-    b'<edge source="1" target="2"><data key="d2">5.5</data></edge>\n'
-    b'<edge source="2" target="3"><data key="d2">4</data></edge>\n</graph>\n</graphml>\n',
-    "a.csv": b"source,target,length\n10,20,5\n20,30,4.5\n30,40,1\n40,10,7\n",
-    "b.csv": b'from,to,name,length_m\nA,"B, C",Elm,5\n"B, C",D,"High ""St""",2\nD,A,,1\n',
-    "c.csv": b"# a comment\nu,v,oneway,cost\n1,2,false,3\n2,3,true,4\n3,2,true,4\n3,1,,1\n",
-    "a.tsv": b"tail\thead\tcost\tdirection\n1\t2\t3\t0\n2\t3\t4\t1\n3\t2\t4\t-1\n3\t2\t4\t1\n",
-    "a.edges": b"1 2 3.5\n2 3 4\n3 1 5\n",
-    "a.mtx": b"%%MatrixMarket matrix coordinate real symmetric\n"
-    b"% roads\n4 4 4\n2 1 5\n3 2 4\n4 3 1\n4 1 7\n",
-    "a_net.tntp": b"<NUMBER OF NODES> 3\n<NUMBER OF LINKS> 4\n"
-    b"<END OF METADATA>\n\n~ \tinit_node\tterm_node\tcapacity\tlength\t;\n"
-    b"\t1\t2\t100\t3\t;\n\t2\t1\t100\t3\t;\n\t2\t3\t50\t4.5\t;\n\t3\t2\t50\t4.5\t;\n",
+FILES = tomllib.loads(Path(__file__).with_name("files.toml").read_text("utf-8"))
+GRAPHS, NODES = (
+    {name: text.encode() for name, text in FILES[kind].items()} for kind in ("graphs", "nodes")
+)
+GRAPHS |= {
     "a.parquet": parquet({"source": [1, 2, 3], "target": [2, 3, 1], "length": [1.0, 2.5, 4.0]}),
     "b.parquet": parquet({"u": ["a", "b"], "v": ["b", "c"], "weight": [1, 2]}),
 }
-NODES = {
-    "n.csv": b"id,lon,lat\n1,-71.3,-29.9\n2,-71.2,-29.8\n3,-71.1,-29.7\n",
-    "m.csv": b"name,x,y\na,0,0\nb,5,1e3\nc,7,7\n",
-    "n.co": b"c places\np aux sp co 3\nv 1 -71300000 -29900000\nv 2 -71200000 -29800000\nv 3 5 7\n",
-    "n.tntp": b"Node\tX\tY\t;\n1\t50000\t510000\t;\n2\t320000\t510000\t;\n3\t7\t8\t;\n",
-    "n.parquet": parquet({"osmid": [1, 2, 3], "x": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 2.0]}),
-}
+NODES["n.parquet"] = parquet({"osmid": [1, 2, 3], "x": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 2.0]})
 OPTIONS: list[dict[str, Any]] = [{}] * 30
 FORMATS = ("pmed", "dimacs", "metis", "graphml", "edgelist", "tntp")
 OPTIONS += [{"format": name} for name in FORMATS]

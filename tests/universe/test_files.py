@@ -13,87 +13,23 @@ from metricdp.universe import graph_from, read_graph_file, read_nodes, read_pmed
 from tests import cases, refuses
 from tests.universe.test_tables import write
 
-MTX, LINKS = "%%MatrixMarket matrix coordinate", "~ init_node term_node length ;\n"
+HERE = Path(__file__)
+FILES = tomllib.loads(HERE.with_name("files.toml").read_text("utf-8"))
+REFUSED = tomllib.loads(HERE.with_name("refused.toml").read_text("utf-8"))
 
 
-@cases(
-    ("name", "content", "expected"),
-    ("a.txt", " 3 3 1 \n 1 2 5 \n 2 3 4 \n 2 1 7 \n", {(1, 2): 7, (2, 3): 4}),
-    ("a.txt.gz", "2 2 1\n1 2 5\n1 2 3\n", {(1, 2): 3}),  # pmed: the last cost counts
-    ("a.gr", " c\n p sp  2 2\n a 1 2 4\n  a 2 1 4\n", {(1, 2): 4}),
-    ("a.gr.gz", "p sp 2 2\na 1 2 4.5\na 2 1 4.5\n", {(1, 2): 4.5}),
-    ("a.bin", "c\np sp 2 2\na 1 2 4\na 2 1 4\n", {(1, 2): 4}),  # told by its content
-    ("a.graph", "2 1 1\n2 7\n1 7", {(1, 2): 7}),
-    ("a.graph", "2 1 011 2\n5 5 2 7\n6 6 1 7\n", {(1, 2): 7}),
-    ("a.graph", "2 1 110\n9 5 2\n9 6 1\n", {(1, 2): 1}),
-    ("a.graph", "2 1 10\n5 2\n% between\n6 1\n\n\n", {(1, 2): 1}),
-    ("a.csv", "from,to,length_m\na,b,1.5\nb,c,2\n", {("a", "b"): 1.5, ("b", "c"): 2}),
-    ("a.csv", "Source,Target,Weight\n5,7,2\n", {(5, 7): 2}),
-    ("a.csv", "w,u,v\n3,1,2\n", {(1, 2): 3}),
-    ("a.csv", "id,a_node,b_node\n9,1,2\n", {(1, 2): 1}),
-    ("a.csv", "1,2,3\n2,3,4\n", {(1, 2): 3, (2, 3): 4}),
-    ("a.csv", "1,2,3\n1,2,2\n2,2,9\n", {(1, 2): 2}),  # parallel: the shortest; a loop is nothing
-    ("a.csv", "u,v\nA1,12\n12,B\n", {("A1", "12"): 1, ("12", "B"): 1}),
-    ("a.csv", "u,v\n12,A1\n13,12\n", {("12", "A1"): 1, ("12", "13"): 1}),
-    ("a.csv", "u,v\n007,7\n", {("007", "7"): 1}),
-    ("a.csv", "u,v,name\n1,2,High Street\n", {(1, 2): 1}),
-    ("a.tsv", "tail\thead\tcost\nx y\tz\t2\n", {("x y", "z"): 2}),
-    ("a.txt", "https://example.org/x.html\n# u v\n1\t2\n2\t3\n", {(1, 2): 1, (2, 3): 1}),
-    ("a.edges", "% sym\n1 2 0.5\n2 3 0.25\n", {(1, 2): 0.5, (2, 3): 0.25}),
-    ("a.mtx", "2 1\n3 2\n", {(1, 2): 1, (2, 3): 1}),
-    ("a.mtx", f"{MTX} pattern symmetric\n3 3 2\n2 1\n3 2\n", {(1, 2): 1, (2, 3): 1}),
-    ("a.mtx.gz", f"{MTX} real symmetric\n% c\n2 2 1\n2 1 0.0\n", {(1, 2): 0}),
-    (
-        "a.csv",
-        "from,to,length,direction\n1,2,5,0\n2,3,6,1\n2,3,4,-1\n3,2,6,1\n2,3,4,1\n",
-        {(1, 2): 5, (2, 3): 4},
-    ),
-    ("a.csv", "u,v,length,oneway\n1,2,5,False\n2,3,6,True\n3,2,6,True\n", {(1, 2): 5, (2, 3): 6}),
-)
-def test_what_is_read(tmp_path, name, content, expected):
-    graph = read_graph_file(write(tmp_path, content, name))
-    assert edges(graph) == expected
+@cases(("name", "content", "options", "lines"), *FILES["read"])
+def test_what_is_read(tmp_path, name, content, options, lines):
+    graph = read_graph_file(write(tmp_path, content, name), **options)
+    assert edges(graph) == {(tail, head): length for tail, head, length in lines}
     assert graph.name == name and graph.coordinates is None
-    assert {type(i) for i in graph.ids} == {type(next(iter(expected))[0])}
-
-
-@cases(
-    ("name", "content", "options", "expected"),
-    ("a.csv", "1,7,8,2.5\n", {"source": "2", "target": "3", "weight": "4"}, {(7, 8): 2.5}),
-    ("a.csv", "1,7,8\n2,8,9\n", {"source": "2", "target": "3"}, {(7, 8): 1, (8, 9): 1}),
-    ("a.csv", "p,q,len\n1,2,3\n", {"source": "p", "target": "q", "weight": "len"}, {(1, 2): 3}),
-    ("a.csv", "u,v,length,time\n1,2,3,4\n", {"weight": "time"}, {(1, 2): 4}),
-    ("a.csv", "u,v,length\n1,2,3\n", {"weight": "unit"}, {(1, 2): 1}),
-    ("a.csv", "u,v,unit\n1,2,3\n", {"weight": "unit"}, {(1, 2): 3}),
-    ("a.gr", "p sp 2 1\na 1 2 4\n", {"symmetrize": True, "weight": "unit"}, {(1, 2): 1}),
-    ("a.graph", "2 1 1\n2 7\n1 7\n", {"weight": "unit"}, {(1, 2): 1}),
-    ("a.txt", "2 1 1\n1 2 9\n", {"format": "pmed", "weight": "unit"}, {(1, 2): 1}),
-    ("a.xyz", "1 2 9\n2 3 8\n", {"format": "edgelist"}, {(1, 2): 9, (2, 3): 8}),
-    ("a.csv", "u,v,w,direction\n1,2,5,1\n2,1,6,1\n", {"symmetrize": True}, {(1, 2): 5}),
-    ("a.csv", "u,v\n1,2\n2,3\n4,5\n", {"largest_component": True}, {(1, 2): 1, (2, 3): 1}),
-    ("a.graph", "4 1\n2\n1\n\n\n", {"largest_component": True}, {(1, 2): 1}),
-)
-def test_options(tmp_path, name, content, options, expected):
-    assert edges(read_graph_file(write(tmp_path, content, name), **options)) == expected
-
-
-REFUSED = tomllib.loads(Path(__file__).with_name("refused.toml").read_text("utf-8"))
-WITH_OPTIONS = [
-    ("a.csv", "1,2\n", {"format": "csv"}, "unknown graph format 'csv'; formats: pmed, dimacs"),
-    ("a.gr", "p sp 2 1\na 1 2 4\n", {"weight": "km"}, "dimacs has no named .* weight='km'"),
-    ("a.graph", "1 0\n", {"source": "u", "target": "v"}, "an edge list; .* here is metis"),
-    ("a.csv", "u,v\n1,2\n", {"source": "u"}, "name both endpoint columns"),
-    ("a.csv", "u,v\n1,2\n", {"source": "u", "target": "z"}, "no column 'z'; columns: u, v"),
-    ("a.csv", "u,v\n1,2\n", {"weight": "km"}, "no column 'km'; columns: u, v"),
-    ("a.gr", "p sp 2 1\na 1 2 -3\n", {"symmetrize": True}, "finite and non-negative"),
-    ("n.tntp", f"{LINKS}1 2 3 ;\n", {"weight": "toll"}, "no column 'toll'; columns: init_node"),
-]
+    assert {type(i) for i in graph.ids} == {type(lines[0][0])}
 
 
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [(name, content, {}, REFUSED[name][content]) for name in REFUSED for content in REFUSED[name]]
-    + WITH_OPTIONS,
+    + FILES["refused"],
 )
 def test_refusals_say_what_and_where(tmp_path, name, content, options, message):
     path = write(tmp_path, content, name)
@@ -106,8 +42,8 @@ def test_refusals_say_what_and_where(tmp_path, name, content, options, message):
     ("a.gr", "p sp 2 1\na 1 2 4\n"),
     ("a.graph", "2 1 1\n2 7\n1 8\n"),
     ("a.csv", "u,v,length,oneway\n1,2,5,yes\n"),
-    ("a_net.tntp", f"{LINKS}1 2 3 ;\n"),
-    ("a.mtx", f"{MTX} real general\n2 2 1\n1 2 3\n"),
+    ("a_net.tntp", "~ init_node term_node length ;\n1 2 3 ;\n"),
+    ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 3\n"),
 )
 def test_one_way_files_need_symmetrize(tmp_path, name, content):
     path = write(tmp_path, content, name)
@@ -188,18 +124,7 @@ def test_nodes_files(tmp_path, header, system):
     np.testing.assert_array_equal(graph.coordinates, [[-71, -29.5], [-71.5, -30], [np.nan, np.nan]])
 
 
-@cases(
-    ("content", "message"),
-    ("1,2.5,3.5\n2,0,0\n", "needs a header line that names its columns"),
-    ("id,east,y\n1,2,3\n", "has no columns lon and lat, or x and y; columns: id, east, y"),
-    ("p,x,y\n1,2,3\n", "has no id column"),
-    ("id,x,y\n1,2,\n", "line 2: column 'y' must hold numbers; one cell is empty"),
-    ("id,x,y\n1,2,3\n1,4,5\n", "n.csv: node ids must be distinct"),
-    ("id,x,y\n77,2,3\n", "n.csv: none of its node ids is a vertex of the graph"),
-    ("id,lon,lat\n1,200,3\n", "longitude must lie in"),
-    ("id,lon,lat\n1,0,-91\n", "latitude in"),
-    ("id,x,y\n1,inf,3\n", "coordinates must be finite"),
-)
+@cases(("content", "message"), *FILES["nodes"])
 def test_bad_nodes_files(tmp_path, content, message):
     path, nodes = write(tmp_path, "u,v\n1,2\n", "e.csv"), write(tmp_path, content, "n.csv")
     refuses(message, read_graph_file, path, nodes=nodes)
