@@ -17,7 +17,7 @@ from metricdp.cli import main
 from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, fails, run, snapshot, works
 
 COMMANDS = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text("utf-8"))
-MEANT = COMMANDS.pop("meant")
+MEANT, _ = (COMMANDS.pop(part) for part in ("meant", "federated"))
 EDGES = "from,to,length_m\n1,2,5\n2,3,4\n"
 BAD_ROW = "987654321"
 

@@ -1,9 +1,14 @@
 """``metricdp federated``: two hospitals, by the commands of the help text."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 import metricdp as mdp
 from tests.cli_world import build_road, fails, run, works
+
+REFUSED = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text("utf-8"))["federated"]
 
 
 @pytest.fixture(autouse=True)
@@ -78,33 +83,5 @@ def test_what_is_lost_is_made_again(here, capsys):
 def test_refused_calls_leave_everything_as_it_was(here, capsys):
     begun(capsys)
     (here / "other.csv").write_text("from,to,length\n3,27,5\n")
-    asked = ("answer", "1.invitation", "roads.csv", "--demand", "north.csv", "--output", "n.answer")
-    key = ("--key", "north.key")
-    new = ("invite", "new", "roads.csv", "--output", "o")
-    cards = ("--holder", "north.card", "--holder", "south.card")
-    for argv, words in (
-        ((*asked, "--key", "no.key"), "join makes one"),
-        ((*asked, *key, "--user", "vertex"), "protects records"),
-        ((*asked, *key, "--epsilon-budget", "3"), "--ledger"),
-        ((*asked, *key, "--peer", "north.card", "--ledger", "n.ledger"), "cards in --peer"),
-        ((*asked[:2], "other.csv", *asked[3:], *key, "--ledger", "n.ledger"), "another universe"),
-        (("answer", "north.card", *asked[2:], *key), "invitation"),
-        ((*asked[:-1], "north.key", *key), "same file"),
-        ((*asked[:-1], "study", *key), "would be lost"),
-        ((*asked[:-1], "south.key", *key), "would be lost"),
-        ((*new, *cards), "--epsilon"),
-        ((*new, "--epsilon", "1"), "--holder"),
-        ((*new, "--holder", "north.card", "--epsilon", "1"), "two or more"),
-        ((*new, *cards, "--epsilon", "1", "--colluding", "2"), "colluding"),
-        ((*new, *cards, "--epsilon", "1/300"), "give a delta"),
-        ((*new, "--again"), "no such study"),
-        (("invite", "study", "roads.csv", *cards, "--epsilon", "1", "--output", "o"), "exists"),
-        (("invite", "study", "roads.csv", "--without", "x", "--output", "o"), "--again"),
-        (
-            ("invite", "study", "roads.csv", "--again", "--without", "x", "--output", "o"),
-            "must name",
-        ),
-        (collect(2), "north.answer"),
-        (("join", "study", "--output", "o"), "not the key"),
-    ):
-        fails(capsys, words, "federated", *argv)
+    for asked, words in REFUSED.items():
+        fails(capsys, words, f"federated {asked}")

@@ -3,7 +3,6 @@ algorithm it says it is.
 """
 
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from metricdp.methods.baselines import count_share
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
-from tests import cases, each, named, refuses
+from tests import each, refuses
 from tests.methods.spending import BOX, blobs, box, cost
 
 M = mdp.methods
@@ -200,11 +199,6 @@ def test_moved_parts_are_paid_from_their_own_budget_slice():
 
 LLOYD = each(steps=[0, 101, 2.5], radius=[-1])
 LSH = each(depth=[25, True], radius=[float("nan")], records_hint=[0])
-
-
-@cases(("method", "options"), *product([M.Lloyd], LLOYD), *product([M.LSHCoreset], LSH), ids=named)
-def test_bad_options(method, options):
-    refuses("", method, **options)
 
 
 def test_a_public_radius_means_less_noise():

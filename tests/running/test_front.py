@@ -203,7 +203,6 @@ def test_a_method_is_a_name_or_an_object_with_options():
     assert [m.query for m in hinted.receipt.mechanisms] != [] and hinted.receipt.delta == 0
     assert all("number of records" not in str(m) for m in hinted.receipt.mechanisms)
     assert mdp.METHODS[0] == "partition" and set(mdp.METHODS) == set(mdp.methods.BY_NAME)
-    refuses("records_hint", mdp.methods.Partition, records_hint=-1.0)
 
 
 def test_a_delta_of_no_use_is_not_charged():

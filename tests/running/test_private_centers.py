@@ -14,7 +14,7 @@ from metricdp.methods.box.descent import N_SHELLS, RATIO, SMOOTHED, ShellCounts,
 from metricdp.partitions.box.cells import Shells, VoronoiCells
 from metricdp.releases import Mechanism, Receipt, Release
 from metricdp.running import private_centers, runner
-from tests import cases, naive, refuses
+from tests import naive, refuses
 
 BOX = mdp.EuclideanSpace([0, 0], [100, 100])
 
@@ -196,23 +196,6 @@ def grant_free_distances(points, center):
     shells = Shells(VoronoiCells(BOX, center), center, N_SHELLS, RATIO)
     counts = np.bincount(shells.encode(points), minlength=N_SHELLS).astype(float)[None]
     return ShellCounts(counts, 1e-9, BOX.diameter_bound() * RATIO ** np.arange(N_SHELLS))
-
-
-@cases(
-    ("call", "message"),
-    (lambda s, d, **p: mdp.private_median(s, d, steps=0, **p), "steps must be"),
-    (lambda s, d, **p: mdp.private_median(s, d, center=[1, 2, 3], **p), "shape"),
-    (lambda s, d, **p: mdp.private_mean(s, d, radius=-1, **p), "radius must be"),
-    (lambda s, d, **p: mdp.private_lloyd(s, d, [[1, "x"]], **p), "centers must be"),
-    (lambda s, d, **p: mdp.private_lloyd(s, d, [[1, 1]], power=3, **p), "power must be"),
-    (lambda s, d, **p: mdp.private_lloyd(s, d, np.empty((0, 2)), **p), "the number of centers"),
-    (lambda s, d, **p: mdp.private_mean("box", d, **p), "EuclideanSpace"),
-    (lambda s, d, **p: mdp.private_mean(box(2), d, **p), "another universe"),
-)
-def test_wrong_input_is_refused_and_nothing_charged(call, message):
-    ledger = mdp.Ledger(1)
-    refuses(message, lambda: call(BOX, mdp.PrivateDemand(BOX, [[1, 1]]), epsilon=1, ledger=ledger))
-    assert ledger.spent == 0
 
 
 @pytest.mark.parametrize("delta", [0, 1e-9])

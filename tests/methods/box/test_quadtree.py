@@ -11,7 +11,7 @@ import metricdp as mdp
 from metricdp.methods.box import quadtree
 from metricdp.methods.box.quadtree import CellCounts
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
-from tests import cases, refuses, wrong
+from tests import cases
 from tests.methods.spending import BOX, blobs, box, cost
 
 Quadtree = mdp.methods.Quadtree
@@ -77,17 +77,3 @@ def test_counts_are_averaged_by_precision():
     again = both.with_values(cells, np.array([1, 2]), release)
     assert again.measured.tolist() == [15, 20, 6] and again.variance.tolist() == [2, 4, 2]
     assert again.consistent(cells)[0][0] == pytest.approx(again.consistent(cells)[0][1:].sum())
-
-
-@cases(
-    ("options", "message"),
-    *wrong("depth must be", depth=[0, 1.5]),
-    *wrong("rounds must be", rounds=[0]),
-    *wrong("budget", budget=[-1, "steep"]),
-    *wrong("threshold", threshold=[0]),
-    *wrong("estimate must", estimate=[3]),
-    *wrong("from 0 to 100", steps=[-1, 1000]),
-    *wrong("records_hint", records_hint=[-5]),
-)
-def test_wrong_options(options, message):
-    refuses(message, Quadtree, **options)

@@ -22,7 +22,7 @@ from metricdp.methods.finite.hst import (
 )
 from metricdp.releases import Mechanism
 from metricdp.running.runner import Run
-from tests import cases, grid_metric, refuses, wrong
+from tests import grid_metric
 
 DPHST = mdp.methods.DPHST
 
@@ -135,14 +135,3 @@ def test_variance_of_noise_is_that_of_its_distribution():
             expected = (distribution * values**2).sum() / distribution.sum()
             found = noise_variance(Mechanism(name, "", 1, scale, Fraction(1)))
             assert found == pytest.approx(expected, rel=0.05) or max(found, expected) <= 0.1
-
-
-@cases(
-    ("options", "rule"),
-    *wrong("budget", budget=["steep", 0, -1.0, float("nan")]),
-    *wrong("levels", levels=[0, 2.5]),
-    ({"tree": 3}, "2-HST"),
-    ({"records_hint": -1}, "records_hint"),
-)
-def test_options_have_rules(options, rule):
-    refuses(rule, DPHST, **options)

@@ -16,7 +16,7 @@ from metricdp.methods import DPHST
 from metricdp.methods.finite.local_search import LocalSearch, public_start
 from metricdp.methods.question import Question
 from metricdp.running.runner import Run
-from tests import cases, each, naive, refuses, tries
+from tests import cases, naive, tries
 from tests.records.test_scores import metric_of
 
 STARTS = ("hst", "k-median++", "random")
@@ -119,15 +119,6 @@ def test_a_start_that_asks_nothing_costs_nothing():
             ledger, method = Ledger(1), LocalSearch(start=start, steps=steps)
             result = mdp.k_median(ROAD, demand, 2, epsilon=1, ledger=ledger, method=method)
             assert ledger.spent == result.receipt.epsilon == steps
-
-
-@cases(
-    "options",
-    *each(steps=[-1, 1.5, True], start=["best", 3, mdp.methods.Quadtree()], share=[0, 1, "x"]),
-    *each(cap=[0, np.inf], final=["no"], tree=[5]),
-)
-def test_bad_options_are_refused(options):
-    refuses("", LocalSearch, **options)
 
 
 def test_public_starts_are_seeded_and_keep_to_the_candidates():

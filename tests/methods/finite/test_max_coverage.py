@@ -19,13 +19,13 @@ from metricdp.accounting import Cost, covering, selection_epsilon
 from metricdp.accounting.covering import WHOLE_LOOP, exponent
 from metricdp.audit.samplers import p_value
 from metricdp.kernels.scores import CAP
-from metricdp.methods.finite.max_coverage import MaxCoverage, first_covering
+from metricdp.methods.finite.max_coverage import first_covering
 from metricdp.metrics.listing import listed_balls, listed_sets
 from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CoverQuery, cover, split
 from metricdp.records.scores import add_sums, bounded
-from tests import each, naive, refuses, wrong
+from tests import naive, refuses
 
 METRICS = {
     "graph": lambda: mdp.GraphMetric(
@@ -343,7 +343,7 @@ def test_enough_selections_cover_nearly_the_optimum_on_200_random_systems():
     assert np.median(asked) > 0.8
 
 
-def test_names_sizes_and_refusals_of_max_coverage():
+def test_names_sizes_and_budgets_of_max_coverage():
     universe = mdp.GroundSet("abcd")
     demand = mdp.PrivateDemand(universe, ["a"] * 2000 + ["c"] * 1000)
     found = mdp.max_coverage({"x": "ab", "y": "cd", "z": "b"}, demand, 2, epsilon=1)
@@ -351,23 +351,11 @@ def test_names_sizes_and_refusals_of_max_coverage():
     every = mdp.max_coverage(["ab", "cd", "b"], demand, 3, epsilon=1, delta=1e-6)
     assert sorted(every.sets) == [0, 1, 2]
     ledger = mdp.Ledger(1, neighboring="replace-one")
-    good = {"sets": ["ab", "cd", "b"], "demand": demand, "m": 1, "epsilon": 1, "ledger": ledger}
-    boxed = mdp.PrivateDemand(mdp.EuclideanSpace([0], [1]), [])
-    halves = mdp.Ledger(1)
-    (part, budget), *_ = split(demand, LabelParts.of(universe), 1, halves)
-    for change, words in (
-        *wrong("m must be", m=[0, 4, 1.0, "x"]),
-        *wrong("demand must be", demand=[["a"], boxed]),
-        *wrong("paid from the budget slice", demand=[part], ledger=[budget]),
-        ({"demand": part, "ledger": None}, "paid from the budget slice"),
-        ({"epsilon": None}, "needs epsilon="),
-        ({"epsilon": 0}, "epsilon must be between"),
-        *wrong(".", epsilon=[-1], delta=[1], sets=[[], ["q"]]),
-        ({"ledger": 3}, "ledger must be a Ledger"),
-    ):
-        refuses(words, mdp.max_coverage, **good | change)
-    assert ledger.left == 1 and halves.spent == 1
-    assert len(mdp.max_coverage(**good).sets) == 1
+    (part, budget), *_ = split(demand, LabelParts.of(universe), 1, mdp.Ledger(1))
+    for whose, own in ((part, ledger), (demand, budget), (part, None)):
+        asked = {"epsilon": 1, "ledger": own}
+        refuses("paid from the budget slice", mdp.max_coverage, ["ab"], whose, 1, **asked)
+    assert len(mdp.max_coverage(["ab", "cd"], demand, 1, epsilon=1, ledger=ledger).sets) == 1
 
 
 # The method
@@ -402,8 +390,3 @@ def test_the_first_covering_set_counts():
     universe = mdp.GroundSet("abcd")
     one, two = listed_sets(["ab", "bc"], universe), listed_sets(["c"], universe)
     assert first_covering([(one, np.array([1, 0])), (two, np.array([0]))]).tolist() == [1, 0, 0, 3]
-
-
-@pytest.mark.parametrize("options", each(picks=[0, 1.5], share=[0, 0.9], records_hint=[-1]))
-def test_bad_options_are_refused(options):
-    refuses("", MaxCoverage, **options)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.methods import Regional
-from tests import cases, each, grid_metric, refuses, tries
+from tests import cases, grid_metric, refuses, tries
 
 GRID = grid_metric(8, 8)
 WARD = dict.fromkeys(GRID.ids[:16], "ward")
@@ -72,15 +72,6 @@ def test_labels_may_be_a_sequence_or_a_mapping():
     assert (one.cut(GRID).labels == other.cut(GRID).labels).all()
     assert (one.cut(GRID).encode(np.array([3, 40, 3])) == [0, 1, 0]).all()
     assert (Regional().cut(GRID).labels == 0).all()
-
-
-@cases(
-    "options",
-    *each(regions=[{}, {"a": 0}, {"a": -1}, {"a": "much"}, {1: 1}, "ward"], records_hint=[-1]),
-    *({"regions": {"a": 1}, "labels": labels} for labels in (["b"], {(0, 0): 3})),
-)
-def test_bad_regions_are_refused(options):
-    refuses("", Regional, **options)
 
 
 @cases(
