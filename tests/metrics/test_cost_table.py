@@ -7,7 +7,7 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import UnknownIdError
 from metricdp.solvers.kmedian import solve
-from tests import cases, refuses
+from tests import refuses
 
 SITES, CLIENTS = list("ABCDEF"), list(range(10, 22))
 
@@ -96,20 +96,6 @@ def test_missing_pairs_are_refused_or_stated():
     refuses("1 clients cannot be reached at all", mdp.CostTable, matrix)
 
 
-@cases(
-    ("options", "said"),
-    ({"costs": [[1, -1]]}, "must not be negative; 1 are, the first from 0 to 1"),
-    ({"costs": [1, 2]}, "must have shape"),
-    ({"costs": [[]]}, "both at least 1"),
-    ({"costs": [["a"]]}, "must be numbers"),
-    ({"costs": [[1, 2]], "sites": ["a", "b"]}, "1"),
-    ({"costs": [[1, 2]], "cost": "time"}, "names a column"),
-    ({"costs": [[1, np.nan]], "unreachable": -1}, "not negative"),
-)
-def test_bad_tables_are_reported(options, said):
-    refuses(said, mdp.CostTable, **options)
-
-
 def test_unknown_sites_are_reported():
     for sites, said in ((["A", "Z"], "'Z'"), ([["A"]], "hashable"), (10, "iterable")):
         refuses(said, table().nearest, sites)
@@ -119,9 +105,6 @@ def test_unknown_sites_are_reported():
 
 def test_what_is_repeated_is_named():
     pd = pytest.importorskip("pandas")
-    square = [[1, 2], [3, 4]]
-    refuses("sites must be distinct; 'A' is repeated", mdp.CostTable, square, sites=["A", "A"])
-    refuses("clients must be distinct; 7 is repeated", mdp.CostTable, square, clients=[7, 7])
     frame = pd.DataFrame({"from_id": ["a", "b", "b"], "to_id": ["S", "T", "T"], "cost": [1, 2, 3]})
     refuses("more than once: that of the site 'b' and the client 'T'", mdp.CostTable, frame)
     refuses("distinct; 'S' is repeated", mdp.CostTable, frame[:2], sites=["S", "S", "T"])
