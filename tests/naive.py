@@ -292,26 +292,15 @@ def swap_table(distance, centers, demand, scale, candidates) -> list[list[int]]:
     return [[cost_of(distance, [*others, y], demand, scale) for y in candidates] for others in rest]
 
 
-# Nested clusters: labels of levels, coarse to fine, shape (n_points, n_levels)
-def clusters_of(labels: np.ndarray) -> list[list[frozenset[int]]]:
-    """The clusters of every level: points that share the labels of all levels so far."""
-    points = range(len(labels))
-    found = []
-    for i in range(labels.shape[1]):
-        same = [(labels[:, : i + 1] == labels[q, : i + 1]).all(axis=1) for q in points]
-        found.append(sorted({frozenset(np.flatnonzero(at).tolist()) for at in same}, key=min))
-    return found
-
-
-def hst_start(labels: np.ndarray, weights: np.ndarray, k: int, power: int) -> set[frozenset[int]]:
-    """Algorithms 4 and 5 of Fan, Li & Li as printed, on a node at every level: the last clusters
-    that the k centers are in.
+def hst_start(labels, counts, k: int, power: int) -> set[frozenset[int]]:
+    """Algorithms 4 and 5 of Fan, Li & Li as printed: the clusters of the last level that the k
+    centers are in. Of each level, coarse to fine: `labels` of the points, `counts` of the clusters.
     """
-    levels = clusters_of(labels)
-    nodes = [(i, c) for i, level in enumerate(levels) for c in level]
-    depth = {i: 2.0 ** (power * (len(levels) - 1 - i)) for i in range(len(levels))}
-    score = {(i, c): weights[list(c)].sum() * depth[i] for i, c in nodes}
-    ranked = sorted(score, key=lambda node: -score[node])
+    clusters = [(i, c) for i, at in enumerate(labels) for c in range(at.max() + 1)]
+    nodes = [(i, frozenset(np.flatnonzero(labels[i] == c).tolist())) for i, c in clusters]
+    count = {node: counts[i][c] for node, (i, c) in zip(nodes, clusters)}
+    last = len(labels) - 1
+    ranked = sorted(nodes, key=lambda node: -count[node] * 2.0 ** (power * (last - node[0])))
 
     def above(one, other):
         return one[0] < other[0] and one[1] >= other[1]
@@ -324,8 +313,9 @@ def hst_start(labels: np.ndarray, weights: np.ndarray, k: int, power: int) -> se
         chosen = [node for node in chosen if not any(above(node, c) for c in chosen)]
     leaves = set()
     for i, cluster in chosen:
-        for level in levels[i + 1 :]:
-            cluster = max((c for c in level if c <= cluster), key=lambda c: weights[list(c)].sum())
+        for level in range(i + 1, last + 1):
+            inside = [node for node in nodes if node[0] == level and node[1] <= cluster]
+            cluster = max(inside, key=lambda node: count[node])[1]
         leaves.add(cluster)
     return leaves
 

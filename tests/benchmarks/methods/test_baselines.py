@@ -10,7 +10,7 @@ import pytest
 
 import metricdp as mdp
 from benchmarks.methods import balcan, k_variates
-from benchmarks.methods.best_run import BITS, CLIP, CostDifferences, best_run, shares_of_runs
+from benchmarks.methods.best_run import BITS, CLIP, CostDifferences, best_run
 from benchmarks.methods.projected import Projected
 from benchmarks.methods.rings import Rings, ring_median
 from metricdp.methods.box.descent import N_SHELLS, RATIO
@@ -92,14 +92,6 @@ def test_the_better_centers_are_chosen():
         assert centers is good
         assert order[made] is good
         assert task.budget.spent == Fraction(1, 10)
-
-
-@pytest.mark.parametrize("share", [Fraction(1, 3), Fraction(4, 7)])
-@pytest.mark.parametrize("runs", [1, 2, 5])
-def test_shares_add_up(share, runs):
-    each, choice = shares_of_runs(share, runs)
-    assert each * runs + choice == share
-    assert (choice > 0) == (runs > 1)
 
 
 def mixture(n=6000, d=30, k=4, seed=0):

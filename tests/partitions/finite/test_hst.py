@@ -20,7 +20,7 @@ from metricdp.partitions.finite import storage
 from metricdp.partitions.finite.hst import grown
 from metricdp.universe import build_graph
 from tests import cases, grid_metric, metric_of, naive, refuses, tries
-from tests.cli_world import SIDE, fails, run
+from tests.cli_world import SIDE, run
 from tests.metrics.test_vectors import numbers
 
 SEEDS = st.integers(0, 2**20)
@@ -408,19 +408,3 @@ def test_command(world, capsys):
     quiet = run(capsys, "tree", "roads.csv.gz", "--output", "t.npz", "--quiet", "--weight", "unit")
     assert (quiet.status, quiet.err, quiet.json["seed"]) == (0, "", 0)
     refuses("another universe", mdp.HST.load, "t.npz", metric)
-
-
-@cases(
-    ("line", "expected"),
-    ("tree", "GRAPH"),
-    ("tree roads.csv", "--output"),
-    ("tree roads.csv --output t --seed -1", "at least 0"),
-    ("tree roads.csv --output t --seed x", "whole number"),
-    ("tree roads.csv --output .", "is a directory"),
-    ("tree roads.csv --output roads.csv", "same file"),
-    ("tree roads.csv --output nodes.csv --nodes nodes.csv", "same file"),
-    ("tree roads.csv --output t --demand homes.csv", "unrecognized arguments"),
-    ("tree homes.csv --output t", "homes.csv"),
-)
-def test_bad_input(line, expected, world, capsys):
-    fails(capsys, expected, line)
