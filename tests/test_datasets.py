@@ -6,11 +6,11 @@ import gzip
 import hashlib
 import io
 import re
-import socket
 import sys
 import threading
 import zipfile
 from dataclasses import replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 
@@ -54,30 +54,34 @@ class Server:
         self.url = f"http://127.0.0.1:{self.http.server_port}"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
+    def stop(self):
+        self.http.shutdown()
+        self.http.server_close()
+
 
 @pytest.fixture
 def server():
     running = Server()
     yield running
-    running.http.shutdown()
-    running.http.server_close()
+    running.stop()
 
 
 @pytest.fixture
 def small(server, monkeypatch):
     """A data set of three vertices that the local server has; no data folder."""
     monkeypatch.delenv("METRICDP_DATA", raising=False)
-    about = {"name": "small", "url": f"{server.url}/small.txt", "file": "small.txt", "k": 1}
-    sizes = {"bytes": len(CONTENT), "vertices": 3, "edges": 2, "optimum": 9}
-    sha256 = (hashlib.sha256(CONTENT).hexdigest(),)
-    info = replace(mdp.datasets.describe("pmed1"), sha256=sha256, **about, **sizes)
     server.pages["/small.txt"] = CONTENT
-    register(monkeypatch, info)
-    return info
+    about = {"name": "small", "url": f"{server.url}/small.txt", "file": "small.txt"}
+    about |= {"vertices": 3, "edges": 2, "k": 1, "optimum": 9}
+    return register(monkeypatch, "pmed1", CONTENT, **about)
 
 
-def register(monkeypatch, info):
+def register(monkeypatch, like, content, **about):
+    """A set with this content, otherwise like the one of this name; the only one that there is."""
+    sha256 = (hashlib.sha256(content).hexdigest(),)
+    info = replace(mdp.datasets.describe(like), sha256=sha256, bytes=len(content), **about)
     monkeypatch.setattr(mdp.datasets, "_registry", lambda: {info.name: info})
+    return info
 
 
 def zipped(member, content):
@@ -131,33 +135,19 @@ def test_a_wrong_download_is_refused_and_nothing_is_kept(small, server, tmp_path
 
 
 @needs_pooch
-def test_an_interrupted_download_leaves_nothing(small, server, tmp_path):
-    server.promised["/small.txt"] = 10 * len(CONTENT)
-    refuses("broke off", mdp.datasets.fetch, "small", error=DownloadError, cache=tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-@needs_pooch
-def test_ctrl_c_leaves_nothing(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(mdp.datasets, "_unpacked", raising(KeyboardInterrupt))
-    refuses("", mdp.datasets.fetch, "small", error=KeyboardInterrupt, cache=tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-@needs_pooch
-def test_no_server(small, tmp_path, monkeypatch):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    register(monkeypatch, replace(small, url=f"http://127.0.0.1:{port}/small.txt"))
-    refuses("no connection", mdp.datasets.fetch, "small", error=DownloadError, cache=tmp_path)
-
-
-@needs_pooch
-def test_a_cache_that_is_a_file(small, tmp_path):
-    (tmp_path / "cache").write_text("not a folder")
+def test_without_a_whole_download_nothing_is_kept(small, server, tmp_path, monkeypatch):
+    (tmp_path / "a file").write_text("no folder")
+    failed = partial(refuses, error=DownloadError)
+    failed("cannot be written", mdp.datasets.fetch, "small", cache=tmp_path / "a file")
     cache = tmp_path / "cache"
-    refuses("cannot be written", mdp.datasets.fetch, "small", error=DownloadError, cache=cache)
+    with monkeypatch.context() as patched:
+        patched.setattr(mdp.datasets, "_unpacked", raising(KeyboardInterrupt))
+        refuses("", mdp.datasets.fetch, "small", error=KeyboardInterrupt, cache=cache)
+    server.promised["/small.txt"] = 10 * len(CONTENT)
+    failed("broke off", mdp.datasets.fetch, "small", cache=cache)
+    server.stop()
+    failed("no connection", mdp.datasets.fetch, "small", cache=cache)
+    assert list(cache.iterdir()) == []
 
 
 @needs_pooch
@@ -200,24 +190,16 @@ def test_a_data_folder_that_is_none(small, tmp_path, monkeypatch):
 
 def test_without_pooch_the_extra_is_named(small, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(MissingExtraError, match=r"\[datasets\]") as caught:
-        mdp.datasets.fetch("small", cache=tmp_path)
-    assert caught.value.extra == "datasets"
+    missing = {"error": MissingExtraError, "cache": tmp_path}
+    assert refuses(r"\[datasets\]", mdp.datasets.fetch, "small", **missing).extra == "datasets"
     assert mdp.datasets.locate("small") is None
 
 
-@cases(
-    ("name", "hint"),
-    ("pmed", "pmed1"),
-    ("PMED_1", "pmed1"),
-    ("facebook", "facebook_combined"),
-    ("BAY", "USA-road-d.BAY"),
-    ("", "names()"),
-    ("pcb3083", "did you mean pcb3038"),
-    (7, "no data set"),
-)
-def test_an_unknown_name_lists_near_ones(name, hint):
-    refuses(re.escape(hint), mdp.datasets.describe, name)
+def test_an_unknown_name_lists_near_ones():
+    hints = {"pmed": "pmed1", "PMED_1": "pmed1", "facebook": "facebook_combined"}
+    hints |= {"BAY": "USA-road-d.BAY", "": "names()", "pcb3083": "did you mean pcb3038"}
+    for name, hint in {**hints, 7: "no data set"}.items():
+        refuses(re.escape(hint), mdp.datasets.describe, name)
 
 
 def test_the_registry_is_complete():
@@ -235,8 +217,7 @@ def test_a_graph_may_be_a_data_set(small, tmp_path, monkeypatch, capsys):
     """With the options it must be read with: here the largest component of two."""
     content = b"from,to,length\na,b,1\nb,c,1\nx,y,1\n"
     read = {"largest_component": True}
-    sha256 = (hashlib.sha256(content).hexdigest(),)
-    register(monkeypatch, replace(small, file="small.csv", sha256=sha256, read=read))
+    register(monkeypatch, "small", content, file="small.csv", read=read)
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
     (tmp_path / "small.csv").write_bytes(content)
     ran = run(capsys, "cluster", "dataset:small", "-k", "1")
@@ -295,13 +276,9 @@ TINY = text(POINTS).encode()
 @pytest.fixture
 def plane_set(monkeypatch, tmp_path):
     """A point set that lies in the data folder."""
-    about = {"name": "tiny14", "file": "tiny14.tsp", "vertices": 14, "bytes": len(TINY)}
-    sha256 = (hashlib.sha256(TINY).hexdigest(),)
-    info = replace(mdp.datasets.describe("rl1304"), sha256=sha256, **about)
-    register(monkeypatch, info)
+    register(monkeypatch, "rl1304", TINY, name="tiny14", file="tiny14.tsp", vertices=14)
     (tmp_path / "tiny14.tsp").write_bytes(TINY)
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    return info
 
 
 def test_points_are_loaded_as_a_plane_and_are_no_graph(plane_set, here, capsys):
@@ -315,7 +292,7 @@ def test_points_are_loaded_as_a_plane_and_are_no_graph(plane_set, here, capsys):
 def test_the_benchmark_fetches_points_by_name(server, plane_set, capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("METRICDP_DATA")
     server.pages["/tiny14.tsp.gz"] = gzip.compress(TINY)
-    register(monkeypatch, replace(plane_set, url=f"{server.url}/tiny14.tsp.gz"))
+    register(monkeypatch, "tiny14", TINY, url=f"{server.url}/tiny14.tsp.gz")
     cache = tmp_path / "cache"
     monkeypatch.setattr(mdp.datasets, "_cache_folder", lambda given: cache)
     ran = works(capsys, "bench", "tsplib", "--instances", "tiny14", "-p", "3", "--exact", "--json")
