@@ -62,16 +62,7 @@ def test_long_work_counts_its_seconds(monkeypatch):
         until("computing … 0 s", terminal)
 
 
-def test_what_is_said_takes_its_place(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    with Waiting(terminal, wait=0.06):
-        until("loading", terminal)
-        streams.say("done")
-        assert screen(terminal.getvalue())[0] == "metricdp: done"
-
-
-def test_a_bar_takes_its_place(monkeypatch):
+def test_a_bar_and_what_is_said_take_its_place(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with Waiting(terminal, wait=0.06):
@@ -84,6 +75,8 @@ def test_a_bar_takes_its_place(monkeypatch):
         assert terminal.getvalue() == shown and "counting" in screen(shown)[-1]
         assert "loading" not in screen(shown)[-1]
         bar.close()
+        streams.say("done")
+        assert screen(terminal.getvalue())[-2] == "metricdp: done"
 
 
 def test_compiling_is_said():

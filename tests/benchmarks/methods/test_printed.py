@@ -28,6 +28,7 @@ from metricdp.methods.asking import driven
 from metricdp.methods.finite import max_coverage as candidates
 from metricdp.methods.question import Question
 from tests import cases, grid_metric, naive
+from tests.benchmarks.methods.test_baselines import mixture
 from tests.local.test_decoding import SMALL, are_valid
 from tests.methods.box.test_coreset import PLANE, clusters
 from tests.methods.spending import BOX, blobs
@@ -73,12 +74,6 @@ def test_published_rounds_find_the_clusters(relation, delta, options):
 COVERAGE = printed_coverage.PrintedCoverage()
 
 
-def mixture(n, d, seed):
-    rng = np.random.default_rng(seed)
-    centers = rng.uniform(-0.7, 0.7, (4, d))
-    return np.clip(centers[rng.integers(0, 4, n)] + 0.04 * rng.normal(size=(n, d)), -1, 1)
-
-
 @cases(("ask", "d"), (mdp.k_median, 2), (mdp.k_means, 5))
 def test_the_universe_of_a_box_is_its_private_candidates(monkeypatch, ask, d):
     found = []
@@ -90,7 +85,7 @@ def test_the_universe_of_a_box_is_its_private_candidates(monkeypatch, ask, d):
 
     monkeypatch.setattr(printed_coverage, "private_candidates", watched)
     box = mdp.EuclideanSpace([-1] * d, [1] * d)
-    demand = mdp.PrivateDemand(box, mixture(40_000, d, 1))
+    demand = mdp.PrivateDemand(box, mixture(40_000, d)[0])
     ledger = mdp.Ledger(2, "1e-6")
     result = ask(box, demand, 4, epsilon=2, delta="1e-6", ledger=ledger, method=COVERAGE)
     (points,) = found
