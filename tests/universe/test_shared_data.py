@@ -1,6 +1,8 @@
 """Real files as their sources publish them; skipped where they are not at hand (METRICDP_DATA)."""
 
 import time
+import tomllib
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -12,41 +14,15 @@ from tests import cases
 from tests.data import DATA, needs_data
 
 pytestmark = needs_data
-LCC, BOTH = {"largest_component": True}, {"symmetrize": True}
+FILES = tomllib.loads(Path(__file__).with_name("files.toml").read_text("utf-8"))
 
 
-@cases(
-    ("name", "options", "vertices", "n_edges", "system"),
-    (
-        "roads/coquimbo/links.csv",
-        {**LCC, **BOTH, "nodes": "roads/coquimbo/nodes.csv"},
-        15708,
-        19909,
-        "lonlat",
-    ),
-    ("roads/manhattan/edges.csv", {"source": "2", "target": "3"}, 4091, 7338, None),
-    ("roads/rome99/rome99.gr", BOTH, 3353, 4831, None),
-    ("roads/chicago_sketch/ChicagoSketch_net.tntp", {}, 933, 1475, "xy"),
-    ("roads/berlin_center/berlin-center_net.tntp.gz", BOTH, 12981, 21470, "xy"),
-    (
-        "roads/liechtenstein/liechtenstein_edges.csv.gz",
-        {**LCC, "nodes": "roads/liechtenstein/liechtenstein_nodes.csv.gz"},
-        31609,
-        32438,
-        "lonlat",
-    ),
-    ("roads/unweighted/luxembourg_osm.mtx.gz", {}, 114599, 119666, None),
-    ("social/facebook_combined.txt", {}, 4039, 88234, None),
-    ("social/lastfm_asia_edges.csv", {}, 7624, 27806, None),
-    ("social/ca-GrQc.txt", LCC, 4158, 13422, None),
-    ("social/PGPgiantcompo.graph", {}, 10680, 24316, None),
-    ("social/power.graph", {}, 4941, 6594, None),
-)
+@cases(("name", "options", "vertices", "n_edges", "system"), *FILES["shared"])
 def test_counts(name, options, vertices, n_edges, system):
     options = {k: DATA / v if k == "nodes" else v for k, v in options.items()}
     graph = read_graph_file(DATA / name, **options)
-    expected = vertices, n_edges, system
-    assert (len(graph), len(graph.indices) // 2, graph.coordinate_system) == expected
+    found = len(graph), len(graph.indices) // 2, graph.coordinate_system or ""
+    assert found == (vertices, n_edges, system)
     if "berlin" in name:  # distinct vertices at distance zero
         assert (graph.lengths == 0).sum() > 4000
     if system:

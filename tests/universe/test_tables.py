@@ -116,16 +116,7 @@ def test_find_ignores_case_and_keeps_the_order_asked(tmp_path):
 
 @cases(
     ("content", "name", "message"),
-    ("a,b\n1,2\n\n3\n", "t.csv", "line 4: this row has 1 fields, the first has 2"),
-    ("a,b\n1,2\n# c\n3,4,5\n", "t.csv", "line 4: this row has 3 fields, the first has 2"),
-    ('a,b\n"x",1\n3,4,5\n', "t.csv", "line 3: this row has 3 fields"),
-    ("1 2\n3 4 5\n", "t.txt", "line 2: this row has 3 fields"),
-    ("a,b,a\n1,2,3\n", "t.csv", "two columns are named 'a'"),
-    ('a,b\n"x,1\n3,4\n', "t.csv", "line 2: unbalanced or misplaced quotes"),
-    ('a,b\n"x"y,1\n', "t.csv", "line 2: unbalanced or misplaced quotes"),
-    ("", "t.csv", "the file is empty"),
-    ("\n \n", "t.csv", "the file is empty"),
-    ("# only\n# comments\n", "t.csv", "the file has no rows"),
+    *TABLES["broken"],
     (b"a,b\n\xff\xfe,1\n", "t.csv", "is not UTF-8 text: save it as UTF-8"),
     (b"PK\x03\x04\x14\0", "t.xlsx", "is a workbook or an archive, not text: save the sheet as CSV"),
     ("a,b\n1,2\n".encode("utf-16"), "t.csv", "is not UTF-8 text"),
