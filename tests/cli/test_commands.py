@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 import metricdp as mdp
@@ -88,18 +87,13 @@ def test_ids_beyond_ascii(world, capsys):
     assert json.loads(done.stdout.decode("latin-1"))["centers"] == ["Peña", "Ñuñoa", "寺町"]
 
 
-@pytest.mark.parametrize("objective", ["k-median", "k-means"])
-def test_objectives(objective, world, capsys):
-    ran = run(capsys, *PRIVATE, "--objective", objective, "--records-hint", "2000")
-    assert sorted(ran.json["centers"]) == [100, 124]
-    asked = [m["query"] for m in ran.json["receipt"]["mechanisms"]]
-    assert "number of records" not in asked  # the hint saves the count
-
-
 def test_coordinates_and_users(world, capsys):
     options = "--nodes nodes.csv --x lon --y lat --user person --max-contributions 3".split()
-    ran = run(capsys, *PRIVATE, *options)
+    question = "--objective k-means --records-hint 2000".split()
+    ran = run(capsys, *PRIVATE, *options, *question)
     result = ran.json
+    asked = [m["query"] for m in result["receipt"]["mechanisms"]]
+    assert "number of records" not in asked  # the hint saves the count
     assert sorted(result["centers"]) == [100, 124] and result["receipt"]["unit"] == "user"
     assert {m["sensitivity"] for m in result["receipt"]["mechanisms"]} == {3}
     assert "spent epsilon 1 per user" in ran.err
@@ -151,26 +145,12 @@ def test_non_private_uses_the_exact_demand_and_says_so(world, capsys):
     assert (sorted(result["centers"]), result["receipt"]) == ([100, 124], None)
     assert len(ran.lines) == 1
     assert "without any protection" in ran.err
+    alone = works(capsys, "cluster roads.csv -k 1 --demand homes.csv --non-private")
+    assert alone.json["centers"] == [124]  # where one record more is
     places = ("--nodes", "nodes.csv", "--x", "lon", "--y", "lat")
     reported = run(capsys, *PRIVATE[:-2], "--non-private", *places).json
     assert {name: reported[name] for name in result} == result
     assert reported["crs"] == "EPSG:4326" and len(reported["coordinates"]) == 2
-
-
-def test_non_private_weights_are_counts(world, monkeypatch, capsys):
-    seen = {}
-    solve = mdp.k_median
-
-    def spy(metric, **options):
-        seen.update(options)
-        return solve(metric, **options)
-
-    monkeypatch.setattr(mdp, "k_median", spy)
-    run(capsys, *PRIVATE[:-2], "--non-private")
-    expected = np.zeros(25)
-    expected[0], expected[24] = ROWS // 2, ROWS - ROWS // 2
-    assert (seen["weights"] == expected).all() or (seen["weights"] == expected[::-1]).all()
-    assert "demand" not in seen
 
 
 def test_text_ids_match_numbers_in_the_demand(world, capsys):

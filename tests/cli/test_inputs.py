@@ -31,12 +31,9 @@ def ring(here):
     (here / "many.csv").write_text("vertex\n" + "a\n" * 9000 + "b\n" * 8000, encoding="utf-8")
 
 
-def test_directed_graphs_are_refused_by_default(ring, capsys):
+def test_directions_are_refused_by_default_and_kept_if_asked(ring, capsys):
     for option in ("--directed", "--symmetrize"):
         fails(capsys, option, ASK)
-
-
-def test_directions_are_kept(ring, capsys):
     torn = "not strongly connected: 2 strongly connected components of 4, 1 vertices"
     fails(capsys, torn, ASK, "--directed")
     # there from a to b takes 1, from b to a 6
@@ -117,14 +114,6 @@ def test_costs_have_a_unit_and_a_proof(files, capsys):
     assert found["distance_unit"] == "min" and found["value"] == 5  # a serves y within 3, b x
     ran = run(capsys, *call, "--exact")
     assert ran.status == 0 and "proven optimal" in ran.err
-
-
-def test_other_commands_want_a_graph(files, capsys):
-    table = ("long.csv", "--format", "costs", "--records", "99")
-    fails(capsys, "is for metricdp cluster", "plan", *table, "-k", "1")
-    Path("roads.csv").write_text("from,to,length\na,b,1\n")
-    asked = ("cluster", "roads.csv", "-k", "1", "--unreachable", "3")
-    fails(capsys, "--unreachable is for --format costs", *asked)
 
 
 def test_a_private_answer_on_a_table_is_reported_with_its_estimates(here, capsys):

@@ -72,11 +72,6 @@ def test_what_a_ledger_is_about_is_not_mixed(world, capsys, more, words):
     fails(capsys, words, *CALL, "--ledger", "study.ledger", *more)
 
 
-@pytest.mark.parametrize("option", ["--dataset", "--purpose", "--anchor"])
-def test_options_of_a_ledger_need_one(world, capsys, option):
-    fails(capsys, f"{option} is about a ledger: give --ledger FILE too", *CALL, option, "x")
-
-
 @pytest.mark.parametrize("content", [None, b"", b"my notes\n", b'{"line": {}, "check": ""}\n'])
 def test_what_is_no_ledger_is_refused_in_one_line(world, capsys, content):
     if content is not None:
