@@ -52,9 +52,15 @@ def path_metric(places: Any) -> GraphMetric:
     return GraphMetric(nx.path_graph(places), weight=None)
 
 
-def grid_metric(rows: int, columns: int) -> GraphMetric:
-    """A grid of places (0, 0) to (rows - 1, columns - 1), one hop from each to the next."""
-    return GraphMetric(nx.grid_2d_graph(rows, columns), weight=None)
+def grid_metric(rows: int, columns: int, step: float = 0, crs: str | None = None) -> GraphMetric:
+    """A grid of places (0, 0) to (rows - 1, columns - 1), one hop from each to the next; with a
+    step, they have coordinates so far apart.
+    """
+    graph = nx.grid_2d_graph(rows, columns)
+    graph.graph["crs"] = crs
+    for node, data in graph.nodes(data=True) if step else ():
+        data["x"], data["y"] = (step * place for place in node)
+    return GraphMetric(graph, weight=None)
 
 
 def one_way_metric(n: int) -> GraphMetric:

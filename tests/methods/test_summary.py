@@ -14,7 +14,7 @@ import metricdp as mdp
 from metricdp.errors import UnknownIdError
 from metricdp.methods.box import quadtree
 from metricdp.solvers.objectives import medians
-from tests import cases, path_metric, refuses
+from tests import cases, grid_metric, path_metric, refuses
 
 TOWN = mdp.GraphMetric(nx.relabel_nodes(nx.grid_2d_graph(12, 12), str), weight=None)
 
@@ -146,10 +146,7 @@ def test_sites_of_any_objective_are_found_anew_by_it_and_no_bound_is_proved(monk
 
 
 def test_the_map_and_files_tell_how_firm_centers_are(tmp_path):
-    graph = nx.grid_2d_graph(6, 6)
-    for node, data in graph.nodes(data=True):
-        data["x"], data["y"] = map(float, node)
-    metric = mdp.GraphMetric(graph, weight=None)
+    metric = grid_metric(6, 6, step=1.0)
     homes = mdp.PrivateDemand(metric, [(0, 0)] * 3000 + [(5, 5)] * 3000)
     private = mdp.k_median(metric, homes, k=2, epsilon=4)
     public = mdp.k_median(metric, k=2, weights=np.arange(36.0))

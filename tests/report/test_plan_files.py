@@ -15,7 +15,7 @@ import pytest
 import metricdp as mdp
 from metricdp.cli import main
 from metricdp.report.colors import ink_on
-from tests import cases, refuses
+from tests import cases, grid_metric, refuses
 from tests import geo_world as world
 
 gpd, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
@@ -189,11 +189,7 @@ CAPACITIES = mdp.objectives.Capacitated(k=2, capacities=8)
     ids=["csv", "geojson", "gpkg", "parquet"],
 )
 def test_plans_of_other_objectives_are_written_too(tmp_path, objective, ending):
-    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4))
-    graph.graph["crs"] = "EPSG:4326"
-    for name in graph:
-        graph.nodes[name].update(x=-71.3 + 0.01 * (name % 4), y=-29.9 + 0.01 * (name // 4))
-    plan = mdp.solve(mdp.GraphMetric(graph, weight=None), objective)
+    plan = mdp.solve(grid_metric(3, 4, step=0.01, crs="EPSG:4326"), objective)
     path = plan.save(tmp_path / f"plan{ending}")
     if ending == ".csv":
         lines = path.read_text().splitlines()

@@ -5,7 +5,6 @@ polygons, what one record can add, and intervals.
 import itertools
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -268,10 +267,7 @@ def test_noise_in_parts_of_a_share_is_not_rounded_to_whole_users():
 
 @pytest.fixture(scope="module")
 def town():
-    graph = nx.grid_2d_graph(8, 6)
-    for at in graph:
-        graph.nodes[at].update(x=float(at[0]), y=float(at[1]))
-    return mdp.GraphMetric(graph, weight=None)
+    return grid_metric(8, 6, step=1.0)
 
 
 def quarter(at):
