@@ -228,11 +228,13 @@ SETS = {
     "running/contributions.py": (
         "tests/running/test_contributions.py",
         "tests/cli/test_contributions.py",
+        "tests/methods/test_refusals.py",
         "metricdp/running/contributions.py",
     ),
     "running/private_centers.py": (
         "tests/running/test_private_centers.py",
         "tests/running/test_runner.py",
+        "tests/methods/test_refusals.py",
         "metricdp/running/private_centers.py",
     ),
     "running/stream": (
@@ -244,6 +246,7 @@ SETS = {
     "running/evaluation.py": (
         "tests/running/test_evaluation.py",
         "tests/metrics/test_units.py",
+        "tests/methods/test_refusals.py",
         "metricdp/running/evaluation.py",
     ),
     "running/front.py": (
@@ -264,6 +267,7 @@ SETS = {
     ),
     "running/covering_sets.py": (
         "tests/methods/finite/test_max_coverage.py",
+        "tests/methods/test_refusals.py",
         "tests/running/test_front.py",
         "metricdp/running/covering_sets.py",
     ),

@@ -13,12 +13,13 @@ import metricdp as mdp
 from metricdp.errors import BudgetError, InputError
 from metricdp.methods.box.halved import Halved
 from metricdp.methods.expected import Expected, ExpectedPoints
+from metricdp.report import map_page
 from metricdp.running.made_up import Shape
 from tests import cases, named, path_metric, refuses
 from tests.privacy_worlds import all_text
 
 TOWN, NINE = path_metric(6), path_metric(9)
-BOX = mdp.EuclideanSpace([0, 0], [1, 1])
+BOX, DEEP = (mdp.EuclideanSpace([0] * d, [1] * d) for d in (2, 5))
 SPOT = mdp.PrivateDemand(BOX, [[0.5, 0.5]])
 HOMES = mdp.PrivateDemand(TOWN, [0, 5, 5])
 NAMES = {
@@ -26,6 +27,9 @@ NAMES = {
     **{"path_metric": path_metric, "Shape": Shape, "Halved": Halved},
     **{"nan": np.nan, "inf": np.inf, "ledger": mdp.Ledger(1)},
     **{"town": TOWN, "nine": NINE, "box": BOX, "spot": SPOT, "homes": HOMES},
+    **{"map_page": map_page, "Expected": Expected, "deep": DEEP},
+    "at_depth": mdp.PrivateDemand(DEEP, [[0.5] * 5]),
+    "released": mdp.release(TOWN, HOMES, epsilon=1),
     "elsewhere": mdp.PrivateDemand(mdp.PrecomputedMetric([[0, 1], [1, 0]]), [0]),
     "letters": mdp.PrivateDemand(mdp.GroundSet("abcd"), list("aac")),
     "of_nine": Expected.of(NINE, np.ones(9)),

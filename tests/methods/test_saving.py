@@ -208,11 +208,6 @@ def test_points_are_ids_with_coordinates_and_lie_where_demand_is(release):
     mdp.PrivateDemand(TOWN, list(points))
 
 
-@pytest.mark.parametrize("n", [0, -1, 2.5, True, "7", 10**9])
-def test_numbers_that_are_none_are_refused(release, n):
-    refuses("number of points", release.sample, n)
-
-
 def test_geoparquet_is_read_by_geopandas(tmp_path):
     geopandas = pytest.importorskip("geopandas")
     metric = mdp.HaversineMetric([[-71.3, -29.9], [-71.2, -29.8], [-71.1, -29.7]], ids=[4, 5, 6])

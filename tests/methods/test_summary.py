@@ -11,7 +11,6 @@ import pytest
 from scipy.spatial import cKDTree
 
 import metricdp as mdp
-from metricdp.errors import UnknownIdError
 from metricdp.methods.box import quadtree
 from metricdp.solvers.objectives import medians
 from tests import cases, grid_metric, path_metric, refuses
@@ -49,15 +48,6 @@ def test_demand_may_be_on_one_point_of_a_large_part():
     release = mdp.release(star, mdp.PrivateDemand(star, [5] * 1000), epsilon="0.1")
     # of a part of many leaves a third has a center; true is 0, and an even part would have a third
     assert release.interval(range(3, 300, 3), within=0.5).low == 0
-
-
-def test_levels_are_chances_distances_are_distances_and_centers_known_ids(result):
-    for level in (0, 1, 2.5, "x", None, float("nan")):
-        refuses("level", result.release.interval, result.centers, level=level)
-    for within in (-1, "x", [1, 2], float("nan"), float("inf"), "2 min"):
-        refuses("within", result.release.interval, result.centers, within=within)
-    refuses("", result.release.interval, ["nowhere"], error=UnknownIdError)
-    refuses("at least one", result.release.interval, [])
 
 
 def test_what_has_no_model_says_so(monkeypatch):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from tests import cases, path_metric, refuses
+from tests import path_metric, refuses
 from tests.report.conftest import seen, settle
 
 LIMITS = [1.5, 3.25]
@@ -91,11 +91,6 @@ def test_areas_do_not_overlap_and_are_saved(tmp_path):
     refuses("no declared coordinate system", bands.save, tmp_path / "bands.geojson")
     placed = mdp.k_median(town(2, crs="EPSG:32719"), k=2).bands(LIMITS)
     assert len(gpd.read_file(placed.save(tmp_path / "bands.GeoJSON"))) == 3
-
-
-@cases("limits", [], [0], [2, 1], [1, 1], 5, "10", ["far"], [None], [[1, 2]], [-1])
-def test_what_are_no_limits_is_refused(limits):
-    refuses("", lambda: mdp.k_median(town(), k=1).bands(limits))
 
 
 def test_a_page_shows_bands_and_sites(show, tmp_path):

@@ -17,7 +17,7 @@ from metricdp.report import drawing
 from metricdp.report.explore import front
 from metricdp.report.explore.scene import _matched, level_names
 from metricdp.report.words import sureness
-from tests import cases, each, raising, refuses
+from tests import raising, refuses
 from tests.report.conftest import canvas, settle
 from tests.report.map.test_map import data_of, read_png, unsqueezed
 from tests.report.streets import streets
@@ -89,27 +89,6 @@ def test_ctrl_c_while_predicting_does_not_lose_what_was_paid(metric, monkeypatch
     levels = explored(metric, repeats=1)
     assert levels.plan is None and len(levels.levels) == 2
     assert "Predicted accuracy" not in levels.page()
-
-
-@cases(
-    "wrong",
-    *each(k=[0, SIDE**2 + 1], epsilons=[[], [1, 1], [1, 1e-12]], names=[["one"], ["a", " "]]),
-    *each(repeats=[-1, 2**31], records=[0, 2**31], seed=[-1], delta=[-1]),
-    *each(method=["local-search", "quadtree"], objective=["k-center"]),
-    *each(administrator=[["nowhere"], 5]),
-)
-def test_what_is_refused_costs_nothing(metric, wrong):
-    ledger = mdp.Ledger(5)
-    refuses("", explored, metric, ledger=ledger, **wrong)
-    assert ledger.spent == 0
-
-
-def test_other_demands_and_universes_are_refused(metric):
-    refuses("another universe", mdp.explore, metric, mdp.PrivateDemand(streets(SIDE), []), [1], 2)
-    refuses("PrivateDemand", mdp.explore, metric, ["0"], [1], 2)
-    cube = mdp.EuclideanSpace([0, 0, 0], [1, 1, 1])
-    refuses("two dimensions", mdp.explore, cube, mdp.PrivateDemand(cube, np.zeros((1, 3))), [1], 2)
-    refuses("Ledger", explored, metric, ledger=5)
 
 
 def test_the_page_holds_what_was_released(metric, shown):

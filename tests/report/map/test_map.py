@@ -18,7 +18,7 @@ from metricdp.report.colors import PALETTE
 from metricdp.report.evidence.statement import receipt_html
 from metricdp.report.words import show_number
 from metricdp.universe.graph import build_graph
-from tests import cases, grid_metric, refuses
+from tests import cases, grid_metric
 from tests.report.conftest import disks, settle, written
 
 COUNTED = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 3.0, Fraction(1, 3))
@@ -174,19 +174,6 @@ def test_points_that_no_center_reaches_are_reported_so():
     data = data_of(map_page(metric, [0], basis="public"))
     assert unsqueezed(data["far"])[ids_of(data).index("8")] == -1
     assert "Mean distance" not in map_page(metric, [0])
-
-
-def test_bad_arguments_are_refused():
-    metric = grid(3)
-    for centers, options, rule in [
-        ([], {}, "at least one center"),
-        ([1, 1], {}, "distinct"),
-        ([1], {"weights": np.ones(8)}, r"shape \(9,\)"),
-        ([1], {"weights": np.full(9, np.nan)}, "finite"),
-        ([1], {"basis": "private"}, "basis"),
-        ([1], {"basis": "public", "receipt": RECEIPT}, "not both"),
-    ]:
-        refuses(rule, map_page, metric, centers, **options)
 
 
 def test_degrees_become_kilometers_at_the_middle_latitude():
