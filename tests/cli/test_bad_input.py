@@ -18,30 +18,9 @@ from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, fails, ru
 
 COMMANDS = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text("utf-8"))
 MEANT, _ = (COMMANDS.pop(part) for part in ("meant", "federated"))
-EDGES = "from,to,length_m\n1,2,5\n2,3,4\n"
 BAD_ROW = "987654321"
 
-FILES = {
-    # graphs
-    "roads.xyz": b"\x00\x01\x02 what",
-    "negative.csv": EDGES.encode() + b"3,4,-1\n",
-    "parts.csv": EDGES.encode() + b"7,8,1\n",
-    # centers
-    "good.json": b'{"centers": [100, 124]}',
-    "cut.json": b'{"centers": [100, 12',
-    "other.json": b'{"k": 2}',
-    "unknown.json": b'{"centers": [100, 5]}',
-    # sites, weights and costs
-    "two.csv": b"vertex\n100\n124\n",
-    "columns.csv": b"a,b\n100,101\n",
-    "nobody.csv": b"vertex\n100\nnobody\n",
-    "empty.csv": b"vertex,weight\n",
-    "long.csv": b"from_id,to_id,time\n" + b"".join(b"%c,x,3\n%c,y,1\n" % (s, s) for s in b"abc"),
-    "hole.csv": b"site,x,y\na,5,\nb,2,7\n",
-    # ledgers
-    "notledger": b"hello\n",
-    "folder/inside": b"",
-}
+FILES = {name: text.encode() for name, text in COMMANDS.pop("files").items()}
 
 
 def private_file(bad, header="vertex,lon,lat,person"):

@@ -3,6 +3,7 @@ opened facilities, a time limit and a certificate.
 """
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,24 +13,7 @@ from metricdp.cli.objectives import NAMES
 from metricdp.solvers.objectives import OBJECTIVES
 from tests.cli_world import build_road, run, works
 
-CALLS = {
-    "k-median, limit": "-k 3 --limit 400",
-    "kz": "-k 3 --objective kz --z 3",
-    "p-center": "-k 3 --objective p-center --threshold 0.5",
-    "p-dispersion": "-k 3 --objective p-dispersion",
-    "max-coverage": "-k 3 --objective max-coverage --limit 300",
-    "backup-coverage": "-k 3 --objective backup-coverage --limit 300 --first 0.7",
-    "set-cover": "--objective set-cover --limit 500",
-    "facility-location": "--objective facility-location --opening-costs 800",
-    "capacitated": "-k 3 --objective capacitated --capacity 1e9",
-    "single source": "-k 3 --objective capacitated --capacity 1e9 --single-source",
-    "minimum": "-k 3 --objective capacitated --capacity 1e9 --minimum 2",
-    "sizes": "-k 3 --objective capacitated --capacity 5:0:2,1e9:20",
-    "full coverage": "-k 3 --objective max-coverage --limit 300 --capacity 3 --single-source",
-    "full center": "-k 3 --objective p-center --capacity 1e9",
-    "equity": "-k 3 --objective equity --aversion 2",
-    "nested": "--objective nested --ks 1,3",
-}
+CALLS = tomllib.loads(Path(__file__).with_name("objectives.toml").read_text("utf-8"))
 OF_RELEASES = ("k-median, limit", "p-center", "max-coverage", "capacitated", "nested")
 """What is asked of releases too; `tests/methods/test_every_objective.py` asks all of all."""
 

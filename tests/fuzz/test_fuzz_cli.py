@@ -22,25 +22,9 @@ from metricdp.cli import main
 from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, snapshot
 from tests.fuzzing import LONGEST_MESSAGE, bounded, fuzz, mutated, packed
 
-COMMANDS = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))["lines"]
-WORDS = [
-    *("", " ", *"- -- -k -q 0 1 2 25 26 -1 2.5 1e9 nan inf 1e400 1e-9 1/0 1/3 0/1".split()),
-    *("9" * 30, "9" * 5000, *"1e999999999 1_0 ٣ ½ ²".split(), "1\n", "a\nb", "\0", "\udcff", "é"),
-    *("\u202e", "\x1b[2J", "x" * 300, "x" * 5000),
-    *"--help --version --epsilon=1/0 --ledger= --seed=-1 -k0 = @roads.csv %s {} $HOME".split(),
-    *"vertex person lon lat from to length_m unit pmed dimacs metis graphml edgelist tntp".split(),
-    *"partition uniform k-means add-remove replace-one cluster evaluate".split(),
-    *"--demand --epsilon --ledger --output --coreset --nodes --x --y --user --non-private".split(),
-    *"--symmetrize --largest-component --format --weight --source --target --method".split(),
-    *"--records-hint --max-contributions --neighboring --epsilon-budget --candidates".split(),
-    *"--opened --time-limit --certificate --tree --delta --delta-budget".split(),
-    *"hst local-search max-coverage".split(),
-]
-PATHS = [
-    *"roads.csv ./roads.csv nodes.csv homes.csv study.ledger centers.json nowhere.csv".split(),
-    *"folder folder/new places.csv open.csv tree.npz roads.npz both.ledger nowhere/out".split(),
-    *"roads.csv/out /dev/null out.json ./out.json new.ledger . / dataset: dataset:nowhere".split(),
-]
+GOOD = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+COMMANDS, PATHS = GOOD["lines"], GOOD["paths"].split()
+WORDS = [*GOOD["odd"], *GOOD["words"].split(), "9" * 5000, "x" * 300, "x" * 5000, "\udcff"]
 INPUTS = "roads.csv nodes.csv homes.csv study.ledger centers.json roads.npz places.csv open.csv"
 FILES = {name: [line for line in COMMANDS if name in line.split()] for name in INPUTS.split()}
 """Of each input, the commands that read it."""
