@@ -11,7 +11,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.audit.worlds import small_nets
-from metricdp.methods.finite.rounds import FEWEST_PARTS, number_of_parts
 from tests import cases, everything, grid_metric, metric_of, path_metric, road_like
 
 TOWNS = {
@@ -177,30 +176,16 @@ def test_a_receipt_names_the_count_and_the_histograms(neighboring, users, count,
 def test_a_hint_saves_the_count():
     metric, ledger = TOWNS["graph"](), mdp.Ledger(1)
     demand = mdp.PrivateDemand(metric, drawn(metric, 1000))
-    result = mdp.k_median(metric, demand, 3, epsilon=1, ledger=ledger, records_hint=100)
-    assert mechanisms(result.receipt) == [("discrete Laplace", "histogram", 1, Fraction(1))]
-    assert result.receipt.epsilon == 1 == ledger.spent
-    assert abs(result.release.weights.sum() - 1000) < 400  # the hint sets the parts, not the answer
+    hinted = {"method": mdp.methods.Partition(records_hint=100.0), "delta": 1e-6}
+    for options in ({"records_hint": 100, "ledger": ledger}, hinted):
+        result = mdp.k_median(metric, demand, 3, epsilon=1, **options)
+        assert mechanisms(result.receipt) == [("discrete Laplace", "histogram", 1, Fraction(1))]
+        assert (result.receipt.epsilon, result.receipt.delta) == (1, 0)
+        # the hint sets the parts, not the answer
+        assert abs(result.release.weights.sum() - 1000) < 400
+    assert ledger.spent == 1
     for hint in (np.int64(5), Fraction(7, 2), 1e18):
         check(mdp.k_median(metric, demand, 3, epsilon=1, records_hint=hint), metric, 3)
-
-
-def test_number_of_parts():
-    for few in (0, -50, 10):
-        assert number_of_parts(few, 1) == FEWEST_PARTS
-    parts = [number_of_parts(n, 2.0) for n in (10**2, 10**3, 10**4, 10**5)]
-    assert parts == sorted(parts) and parts[-1] > 1000
-    assert number_of_parts(10**4, 2.0) == number_of_parts(10**5, 20.0)
-
-
-def test_a_method_is_a_name_or_an_object_with_options():
-    metric = TOWNS["graph"]()
-    demand = mdp.PrivateDemand(metric, [(0, 0)] * 1000)
-    method = mdp.methods.Partition(records_hint=900.0)
-    hinted = mdp.k_median(metric, demand, 1, epsilon=1, delta=1e-6, method=method)
-    assert [m.query for m in hinted.receipt.mechanisms] != [] and hinted.receipt.delta == 0
-    assert all("number of records" not in str(m) for m in hinted.receipt.mechanisms)
-    assert mdp.METHODS[0] == "partition" and set(mdp.METHODS) == set(mdp.methods.BY_NAME)
 
 
 def test_a_delta_of_no_use_is_not_charged():

@@ -28,6 +28,7 @@ def test_more_records_for_the_noise_more_rounds():
     assert planned(200, 1.0, 9.0) == planned(400, 1.0, 9.0) == rounds.THREE
     assert planned(1e9, 1.0, float("inf")) == rounds.FAST
     assert number_of_parts(1e300, 1.0, 16.0) == rounds.MOST_PARTS
+    assert number_of_parts(1e4, 2.0) == number_of_parts(1e5, 20.0)
 
 
 def test_few_records_in_a_plane_have_finer_parts_and_typical_splits():

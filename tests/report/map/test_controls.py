@@ -187,9 +187,9 @@ def test_layers_and_rows_answer_to_clicks(visit):
         box.click()
         assert canvas(page) == whole
     assert len(hidden | {whole}) == 5
-    first = seen(page)
+    first, scale = seen(page), page.inner_text("#scale")
     page.click("tbody tr:nth-child(4) button")
-    assert seen(page)[0] == pytest.approx(first[0] / 4)
+    assert seen(page)[0] == pytest.approx(first[0] / 4) and page.inner_text("#scale") != scale
     stage = page.locator("#stage").bounding_box()
     last = next(disk for disk in disks(page) if disk["c"]["rank"] == 4)
     middle = stage["width"] / 2, stage["height"] / 2
