@@ -63,14 +63,14 @@ def grid_metric(rows: int, columns: int, step: float = 0, crs: str | None = None
     return GraphMetric(graph, weight=None)
 
 
-def one_way_metric(n: int) -> GraphMetric:
+def one_way_metric(n: int, direction: str = "to-center") -> GraphMetric:
     """A ring of n places with short cuts, where ways there and back have other lengths, 1 to 8."""
     lengths, graph = np.random.default_rng(3).integers(1, 9, (n, 2)), nx.DiGraph()
     graph.add_nodes_from(range(n))
     for u, (near, far) in enumerate(lengths.tolist()):
         graph.add_edge(u, (u + 1) % n, length=near)
         graph.add_edge(u, (u + 5) % n, length=far)
-    return GraphMetric(graph, directed=True)
+    return GraphMetric(graph, directed=True, direction=direction)
 
 
 def metric_of(n: int, edges: Any, **options: Any) -> GraphMetric:

@@ -41,11 +41,6 @@ def best_of(value, costs, k, allowed, opened=(), largest=False):
     return max(values) if largest else min(values)
 
 
-def with_prices(costs, weights, prices):
-    """Weighted distances and what the rows cost to open."""
-    return float(weights @ costs.min(axis=0)) + float(np.sum(prices))
-
-
 def within_room(costs, weights, loads, room, limit=None):
     """Cheapest service within the rows' room, by linear programming; None if there is none."""
     if limit is None:
@@ -92,7 +87,9 @@ def least(costs, loads, room, k, fixed, spare=None):
 
 def equal_distance(costs, weights, kappa):
     """Kolm and Pollak's equally distributed equivalent."""
-    return float(np.log(weights @ np.exp(kappa * costs.min(axis=0)) / weights.sum()) / kappa)
+    near, counted = costs.min(axis=0)[weights > 0], weights[weights > 0]
+    terms = counted @ np.exp(kappa * (near - near.max())) / counted.sum()
+    return float(near.max() + np.log(terms) / kappa)
 
 
 def service(cost, spare, loads, room, least=0.0, whole=False):
@@ -188,7 +185,7 @@ def definitions(k, limit, total, threshold=2.5):
         ),
         "facility-location": (
             lambda: o.FacilityLocation(price),
-            lambda c, w: with_prices(c, w, [price] * len(c)),
+            lambda c, w: sums(c, w, 1) + price * len(c),
         ),
         "capacitated": (
             lambda: o.Capacitated(k, room),

@@ -76,23 +76,6 @@ def test_a_descent_ends_where_no_swap_of_a_whole_list_improves():
             assert near.weights @ costs[trial].min(axis=0) >= cost
 
 
-def test_lists_of_a_block():
-    block = np.random.default_rng(0).integers(0, 9, (7, 5)).astype(np.float32)
-    reach = np.array([0.0, 3, 5, 9, np.inf])
-    start, site, cost = near_of_block(block, reach, 35)
-    begin, client, other = transposed(start, site, cost, 7)
-    for j in range(5):
-        own = slice(start[j], start[j + 1])
-        assert sorted(site[own]) == np.flatnonzero(block[:, j] < reach[j]).tolist()
-        assert (cost[own] == np.sort(block[site[own], j])).all()
-        assert (np.diff(cost[own]) >= 0).all()
-    pairs = {(int(i), int(j)) for i, j in zip(*np.nonzero(block < reach))}
-    owner = np.repeat(np.arange(7), np.diff(begin))
-    assert set(zip(owner.tolist(), client.tolist())) == pairs
-    assert (block[owner, client] == other).all()
-    assert near_of_block(block, reach, int(start[-1]) - 1) is None
-
-
 @pytest.mark.parametrize("reach", [7.0, 100.0])
 def test_the_best_swap_is_the_best_of_all_with_weights_of_both_signs(reach):
     for seed in range(10):

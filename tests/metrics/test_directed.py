@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 import metricdp as mdp
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError
 from metricdp.metrics.directed import DIRECTIONS
-from metricdp.solvers.graph_search import GraphSearch
 from metricdp.solvers.kmedian import solve
 from metricdp.solvers.row_search import part_median
 from tests import refuses
@@ -88,26 +87,6 @@ def test_cells_make_a_graph_of_real_paths(seed, direction):
     between = metric.cell_distances(centers, label, distance)
     assert np.isfinite(between).all()
     assert (between >= expected[np.ix_(centers, centers)]).all()
-
-
-@pytest.mark.parametrize("direction", ONE_WAY)
-@pytest.mark.parametrize("power", [1, 2])
-@pytest.mark.parametrize("seed", range(4))
-def test_swaps_keep_the_two_nearest_exact(seed, power, direction):
-    metric, costs = town(direction, seed=seed, n=60)
-    rng = np.random.default_rng(seed)
-    n, k = len(metric), 5
-    weights = rng.integers(0, 4, n).astype(float)
-    search = GraphSearch(metric, weights, rng.choice(n, k, replace=False), power)
-    taken = sum(search.improve(rng.permutation(n)) for _ in range(4))
-    search.descend()
-    first, second, near, far = search._state.labels
-    ordered = np.sort(costs[search.centers], axis=0)[:, metric.order]
-    assert taken > 0
-    assert np.array_equal(near * metric.unit, ordered[0])
-    assert np.array_equal(far * metric.unit, ordered[1])
-    assert (first != second).all()
-    assert np.isclose(search.cost, weights @ costs[search.centers].min(axis=0) ** power)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

@@ -28,6 +28,14 @@ def listed(costs, beyond=np.inf):
     return Entries(start, np.nonzero(inside)[1].astype(np.int32), costs[inside])
 
 
+def unlisted(entries, n):
+    """The costs that are listed, (n_rows, n); infinite elsewhere."""
+    start, client, cost = entries
+    costs = np.full((len(start) - 1, n), np.inf)
+    costs[np.repeat(np.arange(len(costs)), np.diff(start)), client] = cost
+    return costs
+
+
 PMED = data.DATA / "pmed"
 
 

@@ -13,6 +13,7 @@ from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.stopping import NEVER, Deadline
 from tests import naive, raising, tries
+from tests.solvers.test_bounds import unlisted
 
 NONE = np.empty(0, np.int64)
 
@@ -60,11 +61,7 @@ def test_no_pair_of_a_better_solution_is_dropped(seed):
         assert naive.best_centers(block, np.ones(12), 3)[1] >= ascent.upper
         return
     ascent.narrow()
-    start, client, cost = ascent.entries
-    left = np.full((len(ascent.rows), 12), np.inf)
-    for i in range(len(left)):
-        own = slice(start[i], start[i + 1])
-        left[i, client[own]] = cost[own]
+    left = unlisted(ascent.entries, 12)
     for c in combinations(range(9), 3):
         if block[list(c)].min(axis=0).sum() < ascent.upper:
             at = np.searchsorted(ascent.rows, c)

@@ -9,14 +9,18 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from metricdp.metrics.directed import DIRECTIONS
 from metricdp.solvers import graph_search
 from metricdp.solvers.graph_search import GraphSearch
 from metricdp.solvers.stopping import Deadline
-from tests import everything, metric_of, naive, road_like
+from tests import everything, metric_of, naive, one_way_metric, road_like
 
 
-def world(seed=0, integers=False, n=60):
-    metric = metric_of(*naive.random_graph(n, seed, integers=integers))
+def world(seed=0, kind="fractions", n=60):
+    if kind in DIRECTIONS:
+        metric = one_way_metric(n, kind)
+    else:
+        metric = metric_of(*naive.random_graph(n, seed, integers=kind == "integers"))
     rng = np.random.default_rng(seed)
     return metric, rng.normal(1, 1, n) * (rng.random(n) < 0.8), rng
 
@@ -39,9 +43,9 @@ def check_optimum(search, metric, weights, power=1, free=slice(None), slots=slic
 
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("k", [1, 2, 6, 59])
-@pytest.mark.parametrize("integers", [True, False])
-def test_a_sweep_ends_in_a_local_optimum(power, k, integers):
-    metric, weights, rng = world(k, integers)
+@pytest.mark.parametrize("kind", ["integers", "fractions", *DIRECTIONS[:2]])
+def test_a_sweep_ends_in_a_local_optimum(power, k, kind):
+    metric, weights, rng = world(k, kind)
     start = rng.choice(60, k, replace=False)
     search = GraphSearch(metric, weights, start, power)
     assert search.cost == pytest.approx(naive.cost(everything(metric), weights, start, power))

@@ -10,7 +10,7 @@ from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.parts import Part, allocate, budgets
 from metricdp.solvers.stopping import NEVER, Deadline
 from tests import naive, tries
-from tests.solvers.test_bounds import listed
+from tests.solvers.test_bounds import listed, unlisted
 
 
 def towns(seed, whole):
@@ -65,11 +65,7 @@ def test_bounds_of_a_part_hold_for_every_number_of_centers(seed, whole):
     ascent.narrow()
     for part in parts._parts(ascent) or ():  # None: some point is served by none
         assert not ascent.required[part.rows].any()
-        known = np.full((part.m, len(part.beyond)), np.inf)
-        start, client, cost = part.entries
-        for i in range(len(known)):
-            known[i, client[start[i] : start[i + 1]]] = cost[start[i] : start[i + 1]]
-        known = np.minimum(known, part.beyond)
+        known = np.minimum(unlisted(part.entries, len(part.beyond)), part.beyond)
         for q in range(1, part.m + 1):
             assert part.lower[q] <= least(known, q) * (1 + 1e-12)
 

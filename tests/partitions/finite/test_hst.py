@@ -99,11 +99,6 @@ def check_domination(metric, tree) -> None:
 
 
 # The definition
-@tries(60, graph=naive.graphs(longest=9), coins=coins, fixed=True)
-def test_reference_implementation_on_graphs(graph, coins):
-    check_against_reference(metric_of(*graph), *coins)
-
-
 @tries(
     60, naive.graphs(most_points=12), st.lists(LENGTHS, min_size=20, max_size=20), coins, fixed=True
 )

@@ -58,16 +58,6 @@ def test_two_rounds_know_more_than_either(known):
     assert two < 0.97 * one
 
 
-def test_two_equal_rounds_are_one_with_less_noise():
-    tree, rng = random_tree(40, 8), np.random.default_rng(7)
-    true = rng.poisson(30, 40)
-    noise = rng.normal(0, 5, 40)
-    once = Counts(np.arange(40), true + noise, 5.0 / 2**0.5, True)
-    twice = Counts(np.arange(40), true + noise, 5.0, True)
-    found = [joint_posterior(tree, rounds).mean for rounds in ([once], [twice, twice])]
-    np.testing.assert_allclose(found[0], found[1], rtol=0.01, atol=0.2)
-
-
 def test_a_round_that_contradicts_another_leaves_an_estimate():
     tree = random_tree(30, 2)
     low = Counts(np.arange(30), np.zeros(30), 1.0)
