@@ -195,13 +195,6 @@ def test_without_pooch_the_extra_is_named(small, tmp_path, monkeypatch):
     assert mdp.datasets.locate("small") is None
 
 
-def test_an_unknown_name_lists_near_ones():
-    hints = {"pmed": "pmed1", "PMED_1": "pmed1", "facebook": "facebook_combined"}
-    hints |= {"BAY": "USA-road-d.BAY", "": "names()", "pcb3083": "did you mean pcb3038"}
-    for name, hint in {**hints, 7: "no data set"}.items():
-        refuses(re.escape(hint), mdp.datasets.describe, name)
-
-
 def test_the_registry_is_complete():
     assert mdp.datasets.names()[:40] == [f"pmed{i}" for i in range(1, 41)]
     for info in map(mdp.datasets.describe, mdp.datasets.names()):

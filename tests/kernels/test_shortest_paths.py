@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from metricdp.kernels.shortest_paths import FAR, add_sources, distance_rows, sample_by_distance
-from metricdp.metrics.graph import boundary_arcs
 from tests import naive, tries
 
 NONE = np.empty(0, np.int64)
@@ -113,15 +112,3 @@ def test_late_seeds_follow_their_distribution_although_sums_are_renewed_rarely(l
         errors.append(square[centers[late]] - square @ square / square.sum())
     # renewed sums without rejection are 9 off
     assert abs(np.mean(errors)) < 4 * np.std(errors) / np.sqrt(len(errors))
-
-
-@tries(80, naive.graphs(), st.data(), fixed=True)
-def test_boundary_arcs_are_the_paths_between_cells(graph, data):
-    n, edges = graph
-    sources = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=4, unique=True))
-    distance, label = voronoi(graph, [sources])
-    tails, heads, through = boundary_arcs(*naive.csr(n, edges), distance, distance, label)
-    both = [*edges, *((v, u, w) for u, v, w in edges)]
-    paths = ((label[u], label[v], distance[u] + w + distance[v]) for u, v, w in both)
-    expected = sorted(path for path in paths if path[0] != path[1])
-    assert sorted(zip(tails, heads, through)) == expected

@@ -83,24 +83,17 @@ def test_balls_of_sites():
         total = np.zeros(len(rows), np.int64)
         universe.balls(20, candidates).add(total, points, amounts)
         assert np.array_equal(total, (rows[:, points] <= 20) @ amounts)
-    refuses("need a metric", universe.searches, points)
 
 
-def test_missing_pairs_are_refused_or_stated():
+def test_missing_pairs_are_stated():
     matrix = costs()
     matrix[0, 1], matrix[2, 3] = np.nan, np.inf
-    refuses("2 of 72 pairs of site and client have no finite cost", mdp.CostTable, matrix)
     universe = mdp.CostTable(matrix, unreachable=500)
     assert (universe.costs[0, 1], universe.costs[2, 3]) == (500, 500)
-    matrix[:, 1] = np.nan
-    refuses("1 clients cannot be reached at all", mdp.CostTable, matrix)
 
 
 def test_unknown_sites_are_reported():
-    for sites, said in ((["A", "Z"], "'Z'"), ([["A"]], "hashable"), (10, "iterable")):
-        refuses(said, table().nearest, sites)
     refuses("", lambda: mdp.k_median(table(), k=1, candidates=[10]), error=UnknownIdError)
-    refuses("from 1 to 6, the number of sites", lambda: mdp.k_median(table(), k=7))
 
 
 def test_what_is_repeated_is_named():
@@ -186,10 +179,3 @@ def test_mappings_and_tables():
     costed = table.with_costs(sites={"B": 10}, access={8: 1})
     assert costed.distances(["B", "A"]).tolist() == [[14, 13], [1, 6]]
     assert mdp.k_median(costed, k=1).centers == ["A"]
-    for bad, said in (
-        ({"sites": [1]}, "2 finite costs"),
-        ({"sites": {"C": 1}}, "'C'"),
-        ({"access": [-1, 0]}, "not negative"),
-        ({"access": [np.inf, 0]}, "finite"),
-    ):
-        refuses(said, table.with_costs, **bad)

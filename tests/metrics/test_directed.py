@@ -236,17 +236,6 @@ def test_lines_without_directions_are_no_arcs(tmp_path):
     assert mdp.read_graph(file, directed=True).distances([1, 2]).tolist() == [[0, 1], [2, 0]]
 
 
-def test_bad_options_are_reported():
-    ring = nx.cycle_graph(3, create_using=nx.DiGraph)
-    for options, said in (
-        ({"direction": "to-center"}, "directed=True as well"),
-        ({"directed": True, "direction": "up"}, "direction must be"),
-        ({"directed": True, "symmetrize": True}, "give one"),
-        ({"directed": "yes"}, "directed"),
-    ):
-        refuses(said, mdp.GraphMetric, ring, weight=None, **options)
-
-
 def test_symmetrized_graphs_tell_how_far_both_directions_differ():
     ring = nx.cycle_graph(3, create_using=nx.DiGraph)
     reported = mdp.GraphMetric(ring, weight=None, symmetrize=True).graph.asymmetry

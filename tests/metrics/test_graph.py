@@ -70,11 +70,6 @@ def test_an_edge_that_no_path_takes_may_be_as_long_as_it_likes(far):
     assert metric.distances([0]).tolist() == [[0, 1, 3, 4.5]] and metric.diameter_bound() == 4.5
 
 
-@pytest.mark.parametrize("length", [1e308, 1e200, 1e19, 1e-16, 1e-300, 5e-324])
-def test_extents_that_arithmetic_cannot_hold_are_refused(length):
-    refuses("another unit", metric_of, 3, [(0, 1, length), (1, 2, length)])
-
-
 # The grid
 
 
@@ -136,9 +131,6 @@ def test_resolution_of_the_user():
     edges = [(0, 1, 1.2), (1, 2, 0.0), (2, 3, 2.0)]
     metric = metric_of(4, edges, resolution=0.5)
     assert metric.unit == 0.5 and metric.distances([0]).tolist() == [[0, 1.5, 1.5, 3.5]]
-    for bad in (0, -1, np.nan, np.inf):
-        refuses("resolution must be positive", metric_of, 4, edges, resolution=bad)
-    refuses("too fine", metric_of, 4, edges, resolution=1e-15)
 
 
 # Ids

@@ -124,23 +124,6 @@ def test_no_choice_is_better_and_what_is_reported_is_kept(kind, whole, opened):
             assert paid + 10 * LIMIT * left == pytest.approx(plan.value)
 
 
-def test_what_cannot_be_is_refused():
-    metric = case(0)[0]
-    few = [o.Size(2.0, most=1), o.Size(3.0, most=1)]
-    refused = {
-        "sizes allow 2 sites, fewer than k=3": o.Capacitated(3, few),
-        "at least 4 each serve 8, and the load is 7": o.Capacitated(2, 9, minimum=4),
-        "roomiest sites that may be chosen can serve 5": o.PCenter(2, capacities=few),
-        "apply to mdp.objectives.Capacitated alone": o.MaxCoverage(2, 3, [o.Size(2.0, cost=1.0)]),
-    }
-    for words, asked in refused.items():
-        refuses(words, mdp.solve, metric, asked)
-    refuses("leave limit out", o.Capacitated, 2, 3, limit=1, minimum=1)
-    refuses("single_source must be True or False", o.Capacitated, 2, 3, single_source="no")
-    refuses(r"all of mdp.objectives.Size, or all numbers", o.MaxCoverage, 2, 3, [o.Size(2.0), 4.0])
-    refuses("cannot have capacities", mdp.solve, [metric] * 2, o.MaxCoverage(1, 3, capacities=3))
-
-
 def test_without_all_distances_sites_are_those_without_capacities(monkeypatch):
     metric, _, weights, _, room = case(2)
     plans = {}

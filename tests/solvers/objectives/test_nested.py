@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from tests import everything, grid_metric, naive, path_metric, refuses
+from tests import everything, grid_metric, naive, path_metric
 
 o = mdp.objectives
 
@@ -63,16 +63,6 @@ def test_a_release_answers_in_stages():
     release = mdp.release(metric, mdp.PrivateDemand(metric, [3] * 900 + [15] * 500), epsilon=4)
     plan = release.solve(o.Nested([1, 2]))
     assert plan.noisy and plan.centers[0] in range(1, 17) and len(plan.stages) == 2
-
-
-def test_what_nested_cannot_do_is_said():
-    metric = path_metric(5)
-    for ks in ([], [0], "5,10", 7, [2.5], [None]):
-        refuses("ks must be numbers of sites", o.Nested, ks)
-    refuses("at least their number", lambda: mdp.solve(metric, o.Nested([1, 3]), opened=[0, 1]))
-    with pytest.raises(mdp.InputError, match="stages are of"):
-        _ = mdp.solve(metric, o.KMedian(2)).stages
-    refuses("of must make an objective", o.Nested, [1], of=lambda k: k)
 
 
 def test_stages_with_sizes_report_the_capacity_of_each_site():

@@ -9,7 +9,7 @@ import metricdp as mdp
 from metricdp.solvers.objectives import p_dispersion
 from metricdp.solvers.objectives.p_dispersion import independent_rows
 from metricdp.solvers.stopping import NEVER, Deadline
-from tests import one_way_metric, path_metric, refuses
+from tests import one_way_metric, path_metric
 
 o = mdp.objectives
 
@@ -100,12 +100,6 @@ def test_the_time_allowed_is_used_while_a_gap_is_open(monkeypatch):
     assert plan.gap > 0 and set(asked) == {0.0, p_dispersion._SECONDS}
     plan = mdp.solve(metric, o.PDispersion(7), time_limit=1)
     assert plan.gap > 0 and max(asked) >= 4 * p_dispersion._SECONDS
-
-
-def test_what_is_refused():
-    table = mdp.CostTable(np.ones((3, 2)), sites=list("abc"), clients=["x", "y"])
-    refuses("needs distances between sites", lambda: mdp.solve(table, o.PDispersion(2)))
-    refuses("two sites at least", lambda: mdp.solve(UNIVERSES["road"](), o.PDispersion(1)))
 
 
 def _largest(near):
