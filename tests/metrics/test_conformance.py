@@ -1,8 +1,6 @@
 """Every metric of ours, and some of others, keeps the contract of a metric."""
 
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -169,17 +167,6 @@ def test_a_broken_promise_is_reported_before_anything_is_charged(how):
 @pytest.mark.parametrize("ids", [("a", "b", "a", "c", "d", "e"), (["x"],) * 6])
 def test_ids_must_be_distinct_and_hashable(ids):
     refuses("ids", lambda: mdp.PrivateDemand(Broken("well", ids), []))
-
-
-REFUSED = tomllib.loads(Path(__file__).with_name("refused.toml").read_text("utf-8"))
-
-
-@cases(
-    ("name", "words", "given"),
-    *((name, *row) for names, rows in REFUSED.items() for name in names.split() for row in rows),
-)
-def test_what_is_no_universe_is_refused(name, words, given):
-    refuses(words, getattr(mdp, name), **given)
 
 
 def test_text_that_no_file_can_hold_is_no_id():

@@ -169,7 +169,6 @@ def test_snapping_to_the_nearest_located_vertex():
     assert metric.snap(np.empty((0, 2))).tolist() == []
     for bad in ([[1, 2, 3]], [[np.nan, 0]], [[np.inf, 0]], [1, 2], [["x", 0]]):
         refuses("", metric.snap, bad)
-    refuses("no coordinates", lambda: path_metric(3).snap([[0, 0]]))
 
 
 def test_a_degree_of_longitude_is_shorter_in_the_north():
