@@ -52,30 +52,13 @@ def test_one_number():
     wrong = (True, np.True_, 3.0, "3", None, np.timedelta64(3), [3], np.array(3))
     assert all(integer(v) is None for v in wrong)
     assert positive(Fraction(1, 2), "x") == 0.5 and positive(0, "x", or_zero=True) == 0
-    for bad in (0, -1, True, 10**400, float("nan"), float("inf"), "1", None, 1j, np.array([1.0])):
-        refuses("x must be positive and finite, got", positive, bad, "x")
-
-
-def test_counts_are_integers_within_bounds():
-    assert count(np.int8(3), "k") == 3
-    assert count(0, "steps", 0, 5) == 0
-    for value in (0, 6, 1.0, "1", True, None):
-        refuses(r"k must be an integer from 1 to 5, got ", count, value, "k", 1, 5)
-    refuses(r"k must be an integer of at least 1, got 0$", count, 0, "k")
-    said = r"from 1 to 1,000, the number of points; got 1001$"
-    refuses(said, count, 1001, "k", 1, 1000, "the number of points")
+    assert count(np.int8(3), "k") == 3 and count(0, "steps", 0, 5) == 0
 
 
 def test_flags_paths_and_lists():
     assert flag(np.True_, "x") is True and flag(0, "x") is False
-    for bad in ("no", None, 2, [], np.array([True, False])):
-        refuses("True or False", flag, bad, "x")
     assert file_path("a", "x") == Path("a")
-    for bad in (0, None, b"a", "\0", "\ud800", ["a"]):
-        refuses("path of a file", file_path, bad, "x")
     assert listed(np.array([1, 2]), "x") == [1, 2] and listed("ab", "x") == ["a", "b"]
-    for bad in (0, None, np.array(0), range(10**30)):
-        refuses("must be a sequence", listed, bad, "x")
     assert not hashable(Decimal("sNaN")) and not hashable(([],))
 
 

@@ -102,18 +102,6 @@ def test_takes_no_more_swaps_than_reported_and_none_too_small():
     assert centers.tolist() == [1]  # 2.9999 is less than a thousandth better
 
 
-@tries(150, problems(), st.data(), fixed=True)
-def test_seeds_are_distinct_rows(problem, data):
-    block, weights, fixed, opened, _ = problem
-    k = data.draw(st.integers(max(fixed, 1), len(block)))
-    uniforms = data.draw(st.lists(st.floats(0, 1, exclude_max=True), min_size=k, max_size=k))
-    chosen = np.full(k, -1)
-    chosen[:fixed] = opened[:fixed]
-    block_seeds(block, weights, np.array(uniforms), fixed, chosen)
-    assert len(set(chosen)) == k and chosen[:fixed].tolist() == opened[:fixed].tolist()
-    assert ((chosen >= 0) & (chosen < len(block))).all()
-
-
 def test_seeds_follow_their_distribution():
     x = np.array([0.0, 1.0, 4.0, 6.0])
     block = np.abs(np.subtract.outer(x, x)).astype(np.float32)

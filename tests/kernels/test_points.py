@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 import metricdp as mdp
-from benchmarks.methods.grid import Grid
 from metricdp.kernels.points import nearest_centers, relative_sums
 from tests import naive, refuses, tries
 
@@ -60,21 +59,15 @@ def test_sums_of_clipped_steps(sets, step, bits):
     assert all((one**2).sum() <= 4**bits for one in each)  # … and for no more than the bound
 
 
-@pytest.mark.parametrize("shape", [(1,), (7,), (5, 3), (4, 1, 6)])
-def test_cells_and_clipping_are_those_of_numpy(shape):
-    rng, d = np.random.default_rng(2), len(shape)
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_clipping_is_that_of_numpy(d):
+    rng = np.random.default_rng(2)
     space = mdp.EuclideanSpace(-rng.random(d), rng.random(d) + 0.5)
-    grid = Grid(space, shape)
-    edges = space.lower + rng.integers(0, 9, (300, d)) * grid.side  # on the borders of cells
-    near, beyond = rng.normal(size=(3000, d)), np.full((2, d), [[1e300], [-1e300]])
-    points = np.concatenate([near, edges, [space.lower, space.upper], beyond])
+    beyond = np.full((2, d), [[1e300], [-1e300]])
+    points = np.concatenate([rng.normal(size=(3000, d)), [space.lower, space.upper], beyond])
     inside = np.clip(points, space.lower, space.upper)
     np.testing.assert_array_equal(space.clip(points), inside)
     np.testing.assert_array_equal(space.clip(np.asfortranarray(points)), inside)
-    axes = zip(inside.T, space.lower, grid.side, shape)
-    places = [np.clip(np.trunc((x - low) / side), 0, n - 1) for x, low, side, n in axes]
-    expected = np.ravel_multi_index(np.array(places, np.int64), shape)
-    np.testing.assert_array_equal(grid.encode(inside), expected)
     for bad in (np.nan, np.inf, -np.inf):
         points[7, d - 1] = bad
         refuses("finite", space.clip, points)

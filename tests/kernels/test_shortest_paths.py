@@ -1,5 +1,5 @@
-"""Dijkstra rows where they end, Voronoi insertion and seeding, against slow reference
-implementations; the heap and whole rows are held to theirs by ``tests/metrics/test_graph.py``.
+"""Dijkstra rows where they end, and seeding, against slow reference implementations; whole rows and
+Voronoi diagrams are held to theirs by the tests of metrics.
 """
 
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from metricdp.kernels.shortest_paths import FAR, add_sources, distance_rows, sample_by_distance
+from metricdp.kernels.shortest_paths import FAR, distance_rows, sample_by_distance
 from tests import naive, tries
 
 NONE = np.empty(0, np.int64)
@@ -22,41 +22,6 @@ def test_rows_of_what_cannot_be_reached_are_far():
     # the first search must not leave anything behind
     distance_rows(graph, np.array([0, 4]), np.array([1, 2]), False, some)
     assert some.tolist() == [[3, FAR], [FAR, 2]]
-
-
-def test_lengths_near_the_largest_do_not_overflow():
-    long = 2**42
-    rows = np.empty((1, 4), np.int64)
-    graph = naive.csr(4, [(0, 1, long), (1, 2, long), (2, 3, long)])
-    distance_rows(graph, np.array([0]), NONE, True, rows)
-    assert rows[0].tolist() == [0, long, 2 * long, 3 * long]
-
-
-def voronoi(graph, batches):
-    """Insert batches of sources one after the other."""
-    n, edges = graph
-    distance, label = np.full(n, FAR), np.full(n, -1, np.int64)
-    room = 2 * len(edges) + n
-    heap = np.empty(room, np.int64), np.empty(room, np.int64)
-    done = 0
-    for batch in batches:
-        add_sources(naive.csr(n, edges), np.array(batch, np.int64), done, distance, label, heap)
-        done += len(batch)
-    return distance, label
-
-
-@tries(80, naive.graphs(), st.data(), fixed=True)
-def test_sources_inserted_at_once_or_in_turn_give_the_voronoi_diagram(graph, data):
-    n, edges = graph
-    true = naive.all_pairs(n, edges)
-    sources = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=5, unique=True))
-    cut = data.draw(st.integers(0, len(sources)))
-    for batches in ([sources], [[s] for s in sources], [sources[:cut], sources[cut:]]):
-        distance, label = voronoi(graph, batches)
-        np.testing.assert_array_equal(distance, naive.nearest(true, sources))
-        np.testing.assert_array_equal(true[np.array(sources)[label], np.arange(n)], distance)
-    # each source keeps its own label
-    assert voronoi(graph, [sources])[1][sources].tolist() == list(range(len(sources)))
 
 
 def seeds(graph, weights, k, seed=0, power=1):

@@ -11,6 +11,7 @@ from metricdp.metrics import METRICS
 from metricdp.testing import MetricTestCase
 from tests import cases, path_metric, refuses
 from tests.metrics.test_directed import one_way_town, universe
+from tests.test_readme import ROOT, blocks
 
 RNG = np.random.default_rng(17)
 PLANE = np.vstack([RNG.random((60, 2)) * 10, [[1.5, 2.5], [1.5, 2.5]]])
@@ -39,24 +40,6 @@ def matrix():
     return mdp.PrecomputedMetric(np.sqrt((steps + steps.T) / 2))
 
 
-@dataclass
-class EditDistance(mdp.RowMetric):
-    """Letters to add, drop or change: the metric of docs/your-own-metric.md."""
-
-    ids: list[str]
-
-    unit = 1.0
-    on_grid = True
-
-    def distance_rows(self, sources, targets=None):
-        targets = range(len(self.ids)) if targets is None else targets
-        rows = [[edits(self.ids[s], self.ids[t]) for t in targets] for s in sources]
-        return np.array(rows, dtype=float).reshape(len(sources), len(targets))
-
-    def diameter_bound(self):
-        return float(max(map(len, self.ids)))
-
-
 def edits(one: str, other: str) -> int:
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
@@ -64,6 +47,20 @@ def edits(one: str, other: str) -> int:
         for j, b in enumerate(other, 1):
             before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
     return row[-1]
+
+
+PAGE = {"edits": edits}
+exec(blocks((ROOT / "docs" / "your-own-metric.md").read_text("utf-8"), "python")[0], PAGE)
+
+
+class EditDistance(PAGE["EditDistance"]):
+    """The one of the page, with a grid and a bound of its own."""
+
+    unit = 1.0
+    on_grid = True
+
+    def diameter_bound(self):
+        return float(max(map(len, self.ids)))
 
 
 WORDS = ["flour", "floor", "flower", "tower", "towel", "trowel", "bread", "broad", "road", "roads"]
@@ -98,7 +95,8 @@ MADE = {
     "matrix": matrix,
     "ground set": lambda: mdp.GroundSet("abcdefgh"),
     "one point": lambda: mdp.HaversineMetric([[7.0, 50.0]]),
-    "the one of docs/your-own-metric.md": lambda: EditDistance(WORDS),
+    "the one of docs/your-own-metric.md": lambda: PAGE["EditDistance"](WORDS),
+    "and with a grid of its own": lambda: EditDistance(WORDS),
     "round trips": lambda: universe(one_way_town(seed=6), "round-trip"),
     "a frozen dataclass": lambda: Frozen(np.array([0.0, 1, 1, 4, 9, 16]), tuple("abcdef")),
 }

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import UnknownIdError
 from metricdp.solvers.kmedian import solve
 from tests import refuses
 
@@ -90,10 +89,6 @@ def test_missing_pairs_are_stated():
     matrix[0, 1], matrix[2, 3] = np.nan, np.inf
     universe = mdp.CostTable(matrix, unreachable=500)
     assert (universe.costs[0, 1], universe.costs[2, 3]) == (500, 500)
-
-
-def test_unknown_sites_are_reported():
-    refuses("", lambda: mdp.k_median(table(), k=1, candidates=[10]), error=UnknownIdError)
 
 
 def test_what_is_repeated_is_named():

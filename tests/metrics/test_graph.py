@@ -148,13 +148,8 @@ def test_ids_of_any_hashable_kind():
 
 def test_unknown_ids_are_named():
     metric = path_metric(["a", "b"])
-    for bad in (["a", "zebra"], [("a",)], [None]):
-        refuses("", metric.positions, bad, error=UnknownIdError)
     refuses("'zebra'", metric.nearest, ["a", "zebra"], error=UnknownIdError)
-    refuses("", metric.positions, [["a"]], error=UnknownIdError)  # not hashable
-    refuses("iterable of ids, got int", metric.distances, 5)
     assert metric.positions([]).tolist() == []
-    refuses("at least one center", metric.nearest, [])
 
 
 # Snapping

@@ -44,8 +44,6 @@ def test_ids_and_blocks():
     for bad in [*([one] for one in alone), [(0, 1), 2], [[0, 1], [1, 2]]]:
         refuses("", plain.positions, bad, error=UnknownIdError)
     assert plain.positions([]).tolist() == []
-    refuses("at least one center", plain.nearest, [])
-    refuses("iterable of ids, got int", plain.positions, 5)
 
 
 def test_names_of_a_frame_of_distances_are_found():

@@ -13,6 +13,8 @@ from metricdp.solvers.neighborhoods import _Search, thorough_search
 from metricdp.solvers.stopping import Deadline
 from tests import naive
 
+NONE = np.empty(0, np.int64)
+
 
 def distances(points, whole=False):
     block = np.hypot(*(points[:, None] - points[None]).T)
@@ -24,12 +26,19 @@ def short_chains(monkeypatch):
     monkeypatch.setattr(neighborhoods, "_WORK", (200_000, 500, 5_000_000))
 
 
+def begun(block, rows, fixed=NONE):
+    """A search for which all demand counts one, at these rows, and what it found there."""
+    search = _Search(BlockCosts(block, np.ones(block.shape[1])), fixed, Deadline(None))
+    search.regions = neighborhoods._regions(search._near(rows), rows, fixed)
+    return search, search.found(rows)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_small_blocks_against_all_choices(seed):
     rng = np.random.default_rng(seed)
     block = rng.integers(0, 50, (9, 12)).astype(np.float32)
     weights = rng.integers(-1, 5, 12).astype(float)
-    opened = np.array([4]) if seed % 2 else np.empty(0, np.int64)
+    opened = np.array([4]) if seed % 2 else NONE
     first = np.r_[opened, np.setdiff1d(np.arange(9), opened)][:3]
     rows, cost = thorough_search(BlockCosts(block, weights), 3, rng, first=first, opened=opened)
     assert cost == pytest.approx(naive.best_centers(block, weights, 3, opened=opened)[1])
@@ -57,15 +66,12 @@ def test_towns_far_apart_share_out_centers(opened, monkeypatch):
     points = np.concatenate([at + rng.integers(0, 300, (25, 2)) for at in middles])
     block = distances(points, whole=True)
     fixed = np.array(opened, np.int64)
-    costs = BlockCosts(block, np.ones(100))
     uneven = np.r_[fixed, np.setdiff1d(np.r_[0:9, 25:28, 50:53, 75:78], fixed)][:18]
-    search = _Search(costs, fixed, Deadline(None))
-    best = search.found(uneven)
-    regions = neighborhoods._regions(search._near(uneven), uneven, fixed)
+    search, best = begun(block, uneven, fixed)
+    regions = search.regions
     assert sorted(len(region.sites) for region in regions) == [25] * 4
     assert sum(region.fixed for region in regions) == len(opened)
     assert sorted(np.concatenate([region.sites for region in regions])) == list(range(100))
-    search.regions = regions
     for _ in range(6):
         found = search._search_regions(best, rng)
         assert found[0] <= best[0]
@@ -83,9 +89,7 @@ def test_towns_of_one_pattern_share_what_they_find():
     pattern = np.random.default_rng(5).integers(0, 300, (25, 2))
     middles = 1e5 * np.array([[0, 0], [1, 0], [0, 1]])
     block = distances(np.concatenate([at + pattern for at in middles]), whole=True)
-    search = _Search(BlockCosts(block, np.ones(75)), np.empty(0, np.int64), Deadline(None))
-    best = search.found(np.r_[0:8, 25:29, 50:54])
-    search.regions = neighborhoods._regions(search._near(best[1]), best[1], best[1][:0])
+    search, best = begun(block, np.r_[0:8, 25:29, 50:54])
     search._search_regions(best, np.random.default_rng(0))
     first, *others = [region.cost for region in search.regions]
     assert np.isfinite(first[2:11]).all() and all((first == other).all() for other in others)
@@ -94,10 +98,8 @@ def test_towns_of_one_pattern_share_what_they_find():
 def test_a_town_of_one_center_is_searched_too():
     at = 1e5 * np.repeat([[0, 0], [1, 0], [0, 1], [1, 1]], [25, 25, 25, 5], axis=0)
     block = distances(at + np.random.default_rng(3).integers(0, 300, at.shape))
-    search = _Search(BlockCosts(block, np.ones(80)), np.empty(0, np.int64), Deadline(None))
     small = block[75:, 75:].sum(axis=0)
-    best = search.found(np.r_[0:4, 25:29, 50:54, 75 + small.argmax()])
-    search.regions = neighborhoods._regions(search._near(best[1]), best[1], best[1][:0])
+    search, best = begun(block, np.r_[0:4, 25:29, 50:54, 75 + small.argmax()])
     assert len(search.regions) == 4
     rows = search._search_regions(best, np.random.default_rng(0))[1]
     assert rows[rows >= 75].tolist() == [75 + small.argmin()]

@@ -49,32 +49,21 @@ def _single() -> Iterator[Case]:
     world = worlds()["a box"]
     grid = Grid(world.universe, 3)
     fine = Grid(world.universe, 24)
-    views: dict[str, tuple[Any, ...]] = {
-        "intervals": (Intervals(8, 4),),
-        "two steps": (Levels(1, 3), Only((0, 3))),
-    }
     removed = ((0, 1), (0, 1))
+    once = partial(PeeledQuery, Peeled(grid, removed[:1]))
+    radii = partial(RadiusScores, (3,), (0, 1, 2), 2)
+    steps = partial(RadiusScores, (24,), tuple(range(24)), 2, 2, True)
     parts = PartScores((3,), (np.array([0, 1, 1]), np.array([-1, 0, 1])), (2, 2))
     queries: dict[str, tuple[Any, float]] = {
         "balls": (PeeledQuery(Peeled(grid), BallScores((3,), 0)), 0.7),
         "balls after removals": (PeeledQuery(Peeled(grid, removed), BallScores((3,), 0)), 0.7),
-        "parts after removals": (PeeledQuery(Peeled(grid, removed[:1]), parts), 0.7),
-        "radii after removals": (
-            PeeledQuery(Peeled(grid, removed[:1]), RadiusScores((3,), (0, 1, 2), 2)),
-            0.55,
-        ),
-        "radii by averages": (
-            PeeledQuery(Peeled(grid, removed[:1]), RadiusScores((3,), (0, 1, 2), 2, 2, True)),
-            0.2,
-        ),
-        **{
-            f"RecConcave, {name}": (
-                PeeledQuery(Peeled(fine), RadiusScores((24,), tuple(range(24)), 2, 2, True, view)),
-                0.1,
-            )
-            for name, view in views.items()
-        },
+        "parts after removals": (once(parts), 0.7),
+        "radii after removals": (once(radii()), 0.55),
+        "radii by averages": (once(radii(2, True)), 0.2),
     }
+    views = {"intervals": (Intervals(8, 4),), "two steps": (Levels(1, 3), Only((0, 3)))}
+    for name, view in views.items():
+        queries[f"RecConcave, {name}"] = PeeledQuery(Peeled(fine), steps(view)), 0.1
 
     def one(query: Any, demand: Any, ledger: Any) -> Any:
         return [*select(demand, query, LARGE, ledger.charge(LARGE)), str(query)]

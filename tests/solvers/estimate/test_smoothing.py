@@ -112,7 +112,7 @@ def test_what_cannot_be_drawn_is_refused():
     release = mdp.release(metric, mdp.PrivateDemand(metric, [3] * 900), epsilon=1)
     assert mdp.heatmap(release).receipt is release.receipt
     refuses("", mdp.heatmap, release, [1.0] * 9)
-    refuses("", release.heatmap, error=-1)
+    refuses("", lambda: release.heatmap(error=-1))
     release.estimate = None
     refuses("give a bandwidth", release.heatmap)
     heat = release.heatmap(bandwidth=2)
