@@ -30,6 +30,7 @@ NAMES = {
     **{"map_page": map_page, "Expected": Expected, "deep": DEEP},
     "at_depth": mdp.PrivateDemand(DEEP, [[0.5] * 5]),
     "released": mdp.release(TOWN, HOMES, epsilon=1),
+    "boxed": mdp.release(BOX, SPOT, epsilon=1),
     "elsewhere": mdp.PrivateDemand(mdp.PrecomputedMetric([[0, 1], [1, 0]]), [0]),
     "letters": mdp.PrivateDemand(mdp.GroundSet("abcd"), list("aac")),
     "of_nine": Expected.of(NINE, np.ones(9)),

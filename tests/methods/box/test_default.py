@@ -19,7 +19,7 @@ from metricdp.methods.box.halved import MOST_ROUNDS, number_of_cells
 from metricdp.partitions.box.cells import ball
 from metricdp.partitions.box.halving import Halves
 from metricdp.solvers.lloyd import lloyd
-from tests import cases, refuses
+from tests import cases
 from tests.methods.box.test_directions import thin_scene
 
 
@@ -144,15 +144,6 @@ def test_a_flat_box_and_records_at_one_place():
     assert np.abs(found.centers[:, 2] - 3e5).min() < 1e4
     sides = found.release.partition.sides[found.release.partition.leaves]
     assert (sides[:, 1] == 1e-6).all() and sides[:, 2].min() < 1e4
-
-
-def test_a_release_in_a_box_takes_no_candidates_and_checks_k():
-    space, points, _ = scene(2, n=500)
-    release = mdp.release(space, mdp.PrivateDemand(space, points), epsilon=1)
-    for wrong in ({"candidates": [0]}, {"opened": [0]}):
-        refuses("finite universe", release.k_means, 2, **wrong)
-    for k in (0, 5000, 1.5):
-        refuses("k must be", release.k_means, k)
 
 
 def test_the_number_of_cells_follows_public_numbers():

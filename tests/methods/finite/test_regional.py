@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.methods import Regional
-from tests import cases, grid_metric, refuses, tries
+from tests import cases, grid_metric, tries
 
 GRID = grid_metric(8, 8)
 WARD = dict.fromkeys(GRID.ids[:16], "ward")
@@ -72,20 +72,6 @@ def test_labels_may_be_a_sequence_or_a_mapping():
     assert (one.cut(GRID).labels == other.cut(GRID).labels).all()
     assert (one.cut(GRID).encode(np.array([3, 40, 3])) == [0, 1, 0]).all()
     assert (Regional().cut(GRID).labels == 0).all()
-
-
-@cases(
-    "options",
-    {"regions": {"ward": 1}, "labels": WARD},
-    {"regions": TWO, "labels": ["ward"]},
-    {"regions": TWO, "labels": {"nowhere": "ward"}},
-    {"regions": {"ward": "1e-300", "elsewhere": 1}, "labels": WARD},
-)
-def test_what_does_not_fit_is_refused_before_a_charge(options):
-    ledger = mdp.Ledger(3)
-    asked = {"epsilon": 1, "ledger": ledger, "method": Regional(**options)}
-    refuses("", mdp.k_median, GRID, everywhere(2), 2, **asked)
-    assert ledger.spent == 0
 
 
 def test_explore_tells_the_epsilon_of_every_region():

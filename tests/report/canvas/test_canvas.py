@@ -7,21 +7,11 @@ import json
 
 import networkx as nx
 import numpy as np
-import pytest
 
 import metricdp as mdp
 from metricdp.report.canvas import network
 from metricdp.report.canvas.stage import notes_html, page_html, script_json
 from tests.report.map.test_map import grid, unsqueezed
-
-
-def test_places_are_reported_to_a_millionth_of_the_longer_side():
-    net = network.DrawnUniverse(grid(7))
-    reported = net.data()
-    at = np.c_[unsqueezed(reported["x"]), unsqueezed(reported["y"])] / (network.STEPS - 1)
-    again = at * network.span(net.box) + net.box[:2]
-    np.testing.assert_allclose(again, net.points, atol=network.span(net.box) / network.STEPS)
-    assert at.min() == 0 and at.max() == 1 and sorted(net.order.tolist()) == list(range(49))
 
 
 def test_points_all_in_one_place_have_no_picture_of_territories():
@@ -43,14 +33,6 @@ def test_edges_are_reported_once_each_way_or_not():
     reported = net.data()
     tails = np.array(unsqueezed(reported["tails"]))
     np.testing.assert_array_equal(np.c_[tails, tails + unsqueezed(reported["reach"])], net.edges)
-
-
-@pytest.mark.parametrize("signs", [1.0, -1.0])
-def test_weights_come_back(signs):
-    weights = signs * np.random.default_rng(1).integers(0, 9, 400) / 4
-    reported = network.packed_weights(weights)
-    values = np.frombuffer(base64.b64decode(reported["values"]["bdata"]), "<f4")
-    np.testing.assert_allclose(values[unsqueezed(reported["index"])], weights)
 
 
 def test_many_weights_keep_three_digits_of_either_sign():

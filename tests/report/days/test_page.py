@@ -6,7 +6,6 @@ from metricdp.report import days_page
 from metricdp.report.days.page import _kept
 from metricdp.running.stream import PastDay
 from tests import refuses
-from tests.cli_world import build_road, fails, run
 from tests.report.conftest import canvas, until, written
 from tests.report.map.test_map import data_of
 from tests.report.streets import streets
@@ -45,27 +44,6 @@ def test_a_center_takes_the_number_of_the_nearest_that_left():
     assert _kept([], [3, 1], points) == [3, 1]
     assert _kept([0, 10], [10, 7], points) == [7, 10]
     assert sorted(_kept([0, 1], [2, 3, 4], points)) == [2, 3, 4]
-
-
-def test_the_command_writes_it(here, capsys):
-    build_road(here, 30)
-    begin = ("stream", "init", "a.stream", "roads.csv", "--epsilon", "5", "--horizon", "9")
-    assert run(capsys, *begin).status == 0
-    for day, place in (("monday", 7), ("tuesday", 20)):
-        (here / "homes.csv").write_text("vertex\n" + f"{place}\n" * 3000)
-        asked = ("stream", "step", "a.stream", "roads.csv", "--demand", "homes.csv")
-        assert run(capsys, *asked, "--day", day, "-k", "2").status == 0
-    shown = run(capsys, "stream", "show", "a.stream", "roads.csv", "--html", "a.html")
-    assert shown.status == 0 and shown.json["days"] == 2
-    days = data_of((here / "a.html").read_text("utf-8"))["levels"]
-    assert [day["name"] for day in days] == ["monday", "tuesday"]
-    for wrong, why in (
-        (("a.stream", "--html", "b.html"), "GRAPH"),
-        (("a.stream", "roads.csv"), "--html"),
-        (("a.stream", "roads.csv", "--html", "b.html", "-k", "5"), "2"),
-    ):
-        fails(capsys, why, "stream", "show", *wrong)
-    assert not (here / "b.html").exists()
 
 
 def test_a_browser_moves_through_the_days(show, tmp_path):
