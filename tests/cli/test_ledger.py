@@ -72,13 +72,6 @@ def test_what_a_ledger_is_about_is_not_mixed(world, capsys, more, words):
     fails(capsys, words, *CALL, "--ledger", "study.ledger", *more)
 
 
-@pytest.mark.parametrize("content", [None, b"", b"my notes\n", b'{"line": {}, "check": ""}\n'])
-def test_what_is_no_ledger_is_refused_in_one_line(world, capsys, content):
-    if content is not None:
-        (world / "notes").write_bytes(content)
-    fails(capsys, "", "ledger", "show", "notes")
-
-
 def test_an_unfinished_line_is_reported(world, capsys):
     assert run(capsys, *KEPT)[0] == 0
     with (world / "study.ledger").open("ab") as file:

@@ -1,6 +1,8 @@
 """Colors of territories are distinguished in every kind of color vision."""
 
 import re
+import tomllib
+from pathlib import Path
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -8,34 +10,7 @@ from scipy.spatial.distance import pdist
 from metricdp.report.assets import asset
 from metricdp.report.colors import PALETTE, assign_colors, ink_on
 
-TO_LMS = [
-    [0.4122214708, 0.5363325363, 0.0514459929],
-    [0.2119034982, 0.6806995451, 0.1073969566],
-    [0.0883024619, 0.2817188376, 0.6299787005],
-]
-TO_LAB = [
-    [0.2104542553, 0.7936177850, -0.0040720468],
-    [1.9779984951, -2.4285922050, 0.4505937099],
-    [0.0259040371, 0.7827717662, -0.8086757660],
-]
-WITHOUT_A_CONE = (
-    [
-        [0.367322, 0.860646, -0.227968],
-        [0.280085, 0.672501, 0.047413],
-        [-0.01182, 0.04294, 0.968881],
-    ],
-    [
-        [0.152286, 1.052583, -0.204868],
-        [0.114503, 0.786281, 0.099216],
-        [-0.003882, -0.048116, 1.051998],
-    ],
-    [
-        [1.255528, -0.076749, -0.178779],
-        [-0.078411, 0.930809, 0.147602],
-        [0.004733, 0.691367, 0.3039],
-    ],
-)
-"""Linear RGB as it is seen: Machado et al., severity 1."""
+VISION = tomllib.loads(Path(__file__).with_name("vision.toml").read_text("utf-8"))
 
 
 def linear(colors):
@@ -44,14 +19,13 @@ def linear(colors):
 
 
 def perceived(rgb):
-    """OKLab (Ottosson 2020)."""
-    return np.cbrt(rgb @ np.transpose(TO_LMS)) @ np.transpose(TO_LAB)
+    return np.cbrt(rgb @ np.transpose(VISION["to_lms"])) @ np.transpose(VISION["to_lab"])
 
 
 def least(colors):
     """The least distance of two colors, in any kind of vision."""
-    rgb = linear(colors)
-    seen = [rgb, *(np.clip(rgb @ np.transpose(vision), 0, 1) for vision in WITHOUT_A_CONE)]
+    rgb, kinds = linear(colors), VISION["without_a_cone"]
+    seen = [rgb, *(np.clip(rgb @ np.transpose(kind), 0, 1) for kind in kinds)]
     return min(pdist(perceived(each)).min() for each in seen)
 
 

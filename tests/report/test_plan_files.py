@@ -162,20 +162,13 @@ def test_a_full_disk_is_said_in_one_line_and_leaves_the_former_file(tmp_path, re
     assert target.read_bytes() == b"former" and list(tmp_path.iterdir()) == [target]
 
 
-def test_an_unknown_ending_is_refused_before_the_charge(tmp_path, capsys):
+def test_the_system_is_said_and_a_box_of_swapped_coordinates_refused(tmp_path, capsys):
     network = world.write(world.edge_frame(), tmp_path / "edges.gpkg")
     homes = world.write(world.homes(300), tmp_path / "homes.parquet")
-    ledger = tmp_path / "study.ledger"
     ask = ["cluster", str(network), "--demand", str(homes), "-k", "2", "--epsilon", "1"]
-    ask += ["--ledger", str(ledger)]
-    assert main([*ask, "--output", str(tmp_path / "plan.xlsx")]) == 2
-    assert "ending must be one of .json, .csv" in capsys.readouterr().err
-    assert not ledger.exists()
-    for ending in ("gpkg", "geojson", "parquet", "csv", "json"):
-        assert main([*ask[:-2], "--output", str(tmp_path / f"plan.{ending}")]) == 0
-        assert (tmp_path / f"plan.{ending}").exists()
+    assert main([*ask, "--output", str(tmp_path / "plan.gpkg")]) == 0
     assert "EPSG:32719" in capsys.readouterr().err
-    assert main([*ask[:-2], "--max-snap", "500m", "--box", "-30.1,-71.4,-29.7,-71.1"]) == 2
+    assert main([*ask, "--max-snap", "500m", "--box", "-30.1,-71.4,-29.7,-71.1"]) == 2
     assert "x and y are swapped" in capsys.readouterr().err
 
 

@@ -37,14 +37,7 @@ def test_refusals_say_what_and_where(tmp_path, name, content, options, message):
     assert "\n" not in str(caught) and (str(path) in str(caught) or "format" in options)
 
 
-@cases(
-    ("name", "content"),
-    ("a.gr", "p sp 2 1\na 1 2 4\n"),
-    ("a.graph", "2 1 1\n2 7\n1 8\n"),
-    ("a.csv", "u,v,length,oneway\n1,2,5,yes\n"),
-    ("a_net.tntp", "~ init_node term_node length ;\n1 2 3 ;\n"),
-    ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 3\n"),
-)
+@cases(("name", "content"), *FILES["one_way"])
 def test_one_way_files_need_symmetrize(tmp_path, name, content):
     path = write(tmp_path, content, name)
     refuses("--symmetrize", read_graph_file, path, error=DirectedGraphError)
@@ -83,13 +76,7 @@ def test_tntp(tmp_path):
     assert graph.coordinate_system == "xy"
 
 
-@cases(
-    ("lines", "system", "first"),
-    ("v 1 -122414667 37776000\nv 2 -122000000 37000000\n", "lonlat", [-122.414667, 37.776]),
-    ("v 1 500000 4649776\nv 2 500100 4649000\n", "xy", [500000, 4649776]),  # projected meters
-    ("v 1 12.25 41.5\nv 2 0 0\n", "xy", [12.25, 41.5]),
-    ("v 1 700000000 5\nv 2 0 0\n", "xy", [700000000, 5]),
-)
+@cases(("lines", "system", "first"), *FILES["places"])
 def test_dimacs_coordinates_beside_the_graph(tmp_path, lines, system, first):
     path = write(tmp_path, "p sp 2 2\na 1 2 4\na 2 1 4\n", "town.gr.gz")
     assert read_graph_file(path).coordinates is None
@@ -108,14 +95,7 @@ def test_dimacs_coordinates_beside_the_graph(tmp_path, lines, system, first):
         read_graph_file(path)
 
 
-@cases(
-    ("header", "system"),
-    ("node_id,lon,lat", "lonlat"),
-    ("id,Longitude,Latitude", "lonlat"),
-    ("ID,x,y", "xy"),
-    ("osmid,x,y", "lonlat"),
-    ("name,X,Y", "xy"),
-)
+@cases(("header", "system"), *FILES["headers"])
 def test_nodes_files(tmp_path, header, system):
     path = write(tmp_path, "u,v\n3,1\n1,2\n", "e.csv")
     nodes = write(tmp_path, f"{header}\n2,-71.5,-30\n1,-71,-29.5\n99,0,0\n", "n.csv")
