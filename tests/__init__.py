@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import tomllib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -45,6 +46,11 @@ def tries(examples: int, *strategies: Any, fixed: bool = False, **named: Any) ->
     """Decorate a test that hypothesis runs on so many inputs: fresh ones, or each time the same."""
     settled = settings(max_examples=examples, derandomize=fixed)
     return lambda test: settled(given(*strategies, **named)(test))
+
+
+def beside(file: str, name: str) -> dict[str, Any]:
+    """The tables of a TOML file that stands beside a test's."""
+    return tomllib.loads(Path(file).with_name(name).read_text("utf-8"))
 
 
 def path_metric(places: Any) -> GraphMetric:

@@ -7,16 +7,15 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
 import networkx as nx
 import pytest
 
 from metricdp.cli import main
+from tests import beside
 from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, fails, run, snapshot, works
 
-COMMANDS = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text("utf-8"))
+COMMANDS = beside(__file__, "refusals.toml")
 MEANT, _ = (COMMANDS.pop(part) for part in ("meant", "federated"))
 BAD_ROW = "987654321"
 

@@ -1,14 +1,12 @@
 """``metricdp federated``: two hospitals, by the commands of the help text."""
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
 import metricdp as mdp
+from tests import beside
 from tests.cli_world import build_road, fails, run, works
 
-REFUSED = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text("utf-8"))["federated"]
+REFUSED = beside(__file__, "refusals.toml")["federated"]
 
 
 @pytest.fixture(autouse=True)

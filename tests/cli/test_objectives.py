@@ -3,7 +3,6 @@ opened facilities, a time limit and a certificate.
 """
 
 import json
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,10 @@ import pytest
 import metricdp as mdp
 from metricdp.cli.objectives import NAMES
 from metricdp.solvers.objectives import OBJECTIVES
+from tests import beside
 from tests.cli_world import build_road, run, works
 
-CALLS = tomllib.loads(Path(__file__).with_name("objectives.toml").read_text("utf-8"))
+CALLS = beside(__file__, "objectives.toml")
 OF_RELEASES = ("k-median, limit", "p-center", "max-coverage", "capacitated", "nested")
 """What is asked of releases too; `tests/methods/test_every_objective.py` asks all of all."""
 

@@ -9,7 +9,6 @@ import re
 import shlex
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,10 +18,11 @@ import pytest
 from hypothesis import strategies as st
 
 from metricdp.cli import main
+from tests import beside
 from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, snapshot
 from tests.fuzzing import LONGEST_MESSAGE, bounded, fuzz, mutated, packed
 
-GOOD = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+GOOD = beside(__file__, "commands.toml")
 COMMANDS, PATHS = GOOD["lines"], GOOD["paths"].split()
 WORDS = [*GOOD["odd"], *GOOD["words"].split(), "9" * 5000, "x" * 300, "x" * 5000, "\udcff"]
 INPUTS = "roads.csv nodes.csv homes.csv study.ledger centers.json roads.npz places.csv open.csv"

@@ -4,7 +4,6 @@ and memory, and nothing private.
 
 import re
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,10 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.universe import read_graph_file, read_nodes
+from tests import beside
 from tests.fuzzing import assert_graph, damaged_files, everything_said, fuzz, parquet, tried
 
-FILES = tomllib.loads(Path(__file__).with_name("files.toml").read_text("utf-8"))
+FILES = beside(__file__, "files.toml")
 GRAPHS, NODES = (
     {name: text.encode() for name, text in FILES[kind].items()} for kind in ("graphs", "nodes")
 )

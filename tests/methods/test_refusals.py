@@ -1,8 +1,6 @@
 """Calls that are refused: nothing is charged, nothing is read, and the message names the rule."""
 
-import tomllib
 from itertools import chain
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -15,7 +13,7 @@ from metricdp.methods.box.halved import Halved
 from metricdp.methods.expected import Expected, ExpectedPoints
 from metricdp.report import map_page
 from metricdp.running.made_up import Shape
-from tests import cases, named, path_metric, refuses
+from tests import beside, cases, named, path_metric, refuses
 from tests.privacy_worlds import all_text
 
 TOWN, NINE = path_metric(6), path_metric(9)
@@ -38,7 +36,7 @@ NAMES = {
     "twice": pd.Series([1, 2], index=[0, 0]),
 }
 """What calls of the table are made of."""
-REFUSED = tomllib.loads(Path(__file__).with_name("refused.toml").read_text("utf-8"))
+REFUSED = beside(__file__, "refused.toml")
 
 
 @cases(("call", "rule"), *chain(*(part.items() for part in REFUSED["calls"].values())))

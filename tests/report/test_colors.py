@@ -1,16 +1,15 @@
 """Colors of territories are distinguished in every kind of color vision."""
 
 import re
-import tomllib
-from pathlib import Path
 
 import numpy as np
 from scipy.spatial.distance import pdist
 
 from metricdp.report.assets import asset
 from metricdp.report.colors import PALETTE, assign_colors, ink_on
+from tests import beside
 
-VISION = tomllib.loads(Path(__file__).with_name("vision.toml").read_text("utf-8"))
+VISION = beside(__file__, "vision.toml")
 
 
 def linear(colors):

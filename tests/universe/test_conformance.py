@@ -1,15 +1,14 @@
 """Every graph format passes the tests of `metricdp.testing.FormatTestCase`."""
 
-import tomllib
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
 from metricdp.testing import FormatTestCase
 from metricdp.universe.formats import FORMATS
+from tests import beside
 
-FILES = tomllib.loads(Path(__file__).with_name("files.toml").read_text("utf-8"))["formats"]
+FILES = beside(__file__, "files.toml")["formats"]
 
 
 class TestFormats(FormatTestCase):

@@ -1,9 +1,7 @@
 """Graphs of networkx, igraph and scipy.sparse become the same validated `Graph`."""
 
-import tomllib
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError
 from metricdp.universe import Graph, build_graph, graph_from
-from tests import cases, refuses, tries
+from tests import beside, cases, refuses, tries
 
 igraph = pytest.importorskip("igraph")
 
@@ -92,7 +90,7 @@ def test_sparse_formats(kind):
     assert all_distances(graph_from(sp.coo_array(dense).asformat(kind)))[0].tolist() == [0, 2, 9]
 
 
-REFUSED = tomllib.loads(Path(__file__).with_name("graphs.toml").read_text("utf-8"))
+REFUSED = beside(__file__, "graphs.toml")
 NAMES = {
     "nx": nx,
     "np": np,

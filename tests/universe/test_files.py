@@ -1,8 +1,5 @@
 """Every graph format, its quirks and its errors, on small files."""
 
-import tomllib
-from pathlib import Path
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,12 +7,11 @@ import pytest
 from metricdp.errors import DirectedGraphError, GraphFileError
 from metricdp.testing.formats import edges
 from metricdp.universe import graph_from, read_graph_file, read_nodes, read_pmed_p
-from tests import cases, refuses
+from tests import beside, cases, refuses
 from tests.universe.test_tables import write
 
-HERE = Path(__file__)
-FILES = tomllib.loads(HERE.with_name("files.toml").read_text("utf-8"))
-REFUSED = tomllib.loads(HERE.with_name("refused.toml").read_text("utf-8"))
+FILES = beside(__file__, "files.toml")
+REFUSED = beside(__file__, "refused.toml")
 
 
 @cases(("name", "content", "options", "lines"), *FILES["read"])

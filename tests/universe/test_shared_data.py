@@ -1,8 +1,6 @@
 """Real files as their sources publish them; skipped where they are not at hand (METRICDP_DATA)."""
 
 import time
-import tomllib
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -10,11 +8,11 @@ import pytest
 
 from metricdp.testing.formats import edges
 from metricdp.universe import read_graph_file, read_pmed_p
-from tests import cases
+from tests import beside, cases
 from tests.data import DATA, needs_data
 
 pytestmark = needs_data
-FILES = tomllib.loads(Path(__file__).with_name("files.toml").read_text("utf-8"))
+FILES = beside(__file__, "files.toml")
 
 
 @cases(("name", "options", "vertices", "n_edges", "system"), *FILES["shared"])

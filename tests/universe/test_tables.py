@@ -4,8 +4,6 @@ as r5py, Valhalla and others write them.
 
 import gzip
 import time
-import tomllib
-from pathlib import Path
 
 import numpy as np
 import pandas
@@ -18,7 +16,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.errors import GraphFileError, MissingExtraError
 from metricdp.universe import read_table
-from tests import cases, refuses
+from tests import beside, cases, refuses
 
 
 def write(tmp_path, content, name="t.csv"):
@@ -28,7 +26,7 @@ def write(tmp_path, content, name="t.csv"):
     return path
 
 
-TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
+TABLES = beside(__file__, "tables.toml")
 
 
 def rows(table):
