@@ -26,6 +26,7 @@ from metricdp.errors import BudgetError, InputError, MissingExtraError
 from metricdp.sklearn import KMedoids, PrivateKMeans, PrivateKMedian, _corners
 from tests import cases, naive, path_metric, refuses
 from tests.methods.test_privacy import of_other_number
+from tests.methods.test_refusals import changes
 
 SECRET = "CANARY-48611"
 NUMBER = 48_611
@@ -180,25 +181,7 @@ def test_scores_warn_in_a_search_too(rows):
     assert ledger.spent == 5
 
 
-@cases(
-    ("options", "message"),
-    ({"bounds": None}, "bounds=.lower, upper. are needed"),
-    ({"epsilon": None}, "epsilon= is needed"),
-    ({"bounds": 3}, "bounds must be a sequence"),
-    ({"bounds": (0, 1, 2)}, "bounds must be .lower, upper."),
-    ({"bounds": ([0, 0, 0], [1, 1, 1])}, "two arrays of 2 numbers"),
-    ({"bounds": ("a", "b")}, "bounds must be"),
-    ({"bounds": (1, 0)}, "lower < upper"),
-    ({"bounds": (0, np.inf)}, "finite corners"),
-    ({"epsilon": -1}, "epsilon"),
-    ({"delta": 2}, "delta"),
-    ({"n_clusters": 0}, "n_clusters must be"),
-    ({"n_clusters": 2.5}, "n_clusters must be"),
-    ({"method": "hst"}, "needs a finite universe"),
-    ({"method": "best"}, "method must be one of"),
-    ({"neighboring": "none"}, "neighboring"),
-    ({"max_contributions": 3}, "whose each record is"),
-)
+@cases(("options", "message"), *changes("estimators"))
 def test_wrong_parameters_are_refused(options, message):
     model = PrivateKMeans(**{"n_clusters": 2, "epsilon": 1, "bounds": (0, 1), **options})
     refuses(message, model.fit, [[0.5, 0.5]])

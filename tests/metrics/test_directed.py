@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 import metricdp as mdp
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError
 from metricdp.metrics.directed import DIRECTIONS
-from metricdp.solvers.kmedian import solve
 from metricdp.solvers.row_search import part_median
 from tests import refuses
 
@@ -87,20 +86,6 @@ def test_cells_make_a_graph_of_real_paths(seed, direction):
     between = metric.cell_distances(centers, label, distance)
     assert np.isfinite(between).all()
     assert (between >= expected[np.ix_(centers, centers)]).all()
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_searches_without_a_block_find_what_a_block_finds(direction, monkeypatch):
-    graph = one_way_town(seed=5, n=80)
-    metric, costs = universe(graph, direction), costs_of(graph, direction)
-    weights = np.random.default_rng(5).integers(0, 5, len(metric)).astype(float)
-    whole = solve(metric, weights, 4).cost
-    monkeypatch.setattr("metricdp.solvers.kmedian.WHOLE_BLOCK", 0)
-    for large in (60_000, 10):  # all candidates; by way of a graph of cells
-        monkeypatch.setattr("metricdp.solvers.kmedian.LARGE", large)
-        found = solve(metric, weights, 4)
-        assert np.isclose(found.cost, weights @ costs[found.centers].min(axis=0))
-        assert found.cost <= 1.1 * whole
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

@@ -1,6 +1,5 @@
 """The best of several local searches on a block of costs."""
 
-import os
 import time
 
 import numpy as np
@@ -57,16 +56,6 @@ def test_ends_in_a_local_optimum(k, signed, monkeypatch):
     changes = naive.swap_changes(block, weights, rows.tolist())[:, 1 if k > 5 else 0 :]
     changes[rows] = 0
     assert changes.min() > -1e-6 * abs(cost) - 1e-9
-
-
-@pytest.mark.parametrize("starts", [1, 6])
-def test_the_same_for_one_thread_and_for_two(starts, monkeypatch):
-    block, weights = problem(9, 90, 110)
-    found = []
-    for threads in (1, 2):
-        monkeypatch.setattr(os, "cpu_count", lambda threads=threads: threads)
-        found.append(block_search(block, weights, 8, np.random.default_rng(4), starts=starts))
-    assert found[0][0].tolist() == found[1][0].tolist() and found[0][1] == found[1][1]
 
 
 def test_a_transposed_block_and_other_types_are_read_as_they_are():

@@ -10,7 +10,7 @@ import metricdp as mdp
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS
 from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree
 from metricdp.partitions.box.refining import refined
-from tests import naive, refuses, tries
+from tests import naive, tries
 
 seeds = st.integers(0, 2**70)
 
@@ -117,13 +117,6 @@ def test_depths_cut_each_coordinate_in_turn():
 def test_points_outside_count_where_they_are_clipped_to():
     tree = ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1]), 10)
     assert np.array_equal(tree.cells([[5, -5], [1, 0]])[0], tree.cells([[1, 0]])[0])
-
-
-@pytest.mark.parametrize("depth", [0, -1, 61, 1.5, "2", True])
-def test_impossible_depths(depth):
-    refuses(
-        "from 1 to 60, 30 for each", ShiftedQuadtree, mdp.EuclideanSpace([0] * 2, [1] * 2), depth
-    )
 
 
 def test_cells_of_the_last_depth_stay_closed():

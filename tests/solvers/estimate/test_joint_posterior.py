@@ -46,11 +46,8 @@ def test_two_rounds_know_more_than_either(known):
     coarse = children[tree.sizes[children] < 60][-12:]
     for _ in range(12):
         true = rng.poisson(60, 60) * (rng.random(60) < 0.3)
-        below = true.tolist()
-        for left, right in tree.children:
-            below.append(below[left] + below[right])
         fine = Counts(np.arange(60), laplace(true, 12, rng), 12.0)
-        above = Counts(coarse, laplace(np.array(below)[coarse], 4, rng), 4.0)
+        above = Counts(coarse, laplace(sums(tree, true)[coarse], 4, rng), 4.0)
         alone = joint_posterior(tree, [fine])
         both = joint_posterior(tree, [fine, above], known=alone.frequencies if known else None)
         errors.append([np.abs(found.mean - true).sum() for found in (alone, both)])
