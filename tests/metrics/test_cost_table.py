@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.solvers.kmedian import solve
 from tests import refuses
 
 SITES, CLIENTS = list("ABCDEF"), list(range(10, 22))
@@ -54,9 +53,6 @@ def test_private_demand_is_at_clients_and_centers_are_sites():
     assert set(mdp.k_median(universe, demand, k=2, epsilon=1, method="uniform").centers) <= {*SITES}
     report = mdp.evaluate(universe, demand, ["A"], epsilon=1, clip=60.0)
     assert abs(report.mean.estimate - (matrix[0] @ weights) / 90_000) < 0.2
-    asked = {"k": 2, "epsilon": 1, "method": "local-search"}
-    refuses("same in both directions", mdp.k_median, universe, demand, **asked)
-    refuses("", mdp.PrivateDemand, universe, ["A"])  # a site, no client
 
 
 def test_checksums_are_of_one_table():
@@ -147,18 +143,6 @@ def test_costs_count_for_each_unit_of_demand(directed):
         assert np.array_equal(metric.distance_rows(np.arange(30)), rows)
         assert np.array_equal(metric.grid_rows(np.arange(30)) * metric.unit, rows)
         assert np.array_equal(metric.nearest_to(np.array([3, 8]))[1], rows[[3, 8]].min(axis=0))
-
-
-def test_searches_by_rows_find_what_a_block_finds(monkeypatch):
-    travel, metric, rows = universe()
-    whole = solve(metric, np.ones(30), 3).cost
-    monkeypatch.setattr("metricdp.solvers.kmedian.WHOLE_BLOCK", 0)
-    assert np.isclose(solve(metric, np.ones(30), 3).cost, whole)
-    monkeypatch.setattr("metricdp.solvers.kmedian.LARGE", 10)  # from centers for the bound
-    found = solve(metric, np.ones(30), 3, candidates=np.arange(0, 30, 2), opened=np.array([7]))
-    assert found.centers[0] == 7 and set(found.centers[1:] % 2) == {0}
-    assert np.isclose(found.cost, rows[found.centers].min(axis=0).sum())
-    assert travel.directed
 
 
 def test_private_demand_pays_costs():

@@ -87,23 +87,16 @@ def test_the_front_door():
     assert mdp.k_means(metric, k=3, exact=True).gap == 0
 
 
-def test_costs_that_are_no_integers_are_proven_by_a_glance(monkeypatch):
-    """A table of costs that a short ascent settles is neither searched at length nor left open."""
+def test_what_a_short_ascent_proves_is_not_searched_at_length(monkeypatch):
+    """Costs that are no integers, of a table and of points."""
     rng = np.random.default_rng(0)
     away = np.linalg.norm(rng.random((60, 1, 2)) - rng.random((300, 2)), axis=2) * 100
     table = mdp.CostTable(away, sites=[f"Store_{i}" for i in range(60)], clients=list(range(300)))
-
-    at_length = raising(AssertionError("a glance is enough"))
-    monkeypatch.setattr("metricdp.solvers.exact.prove", at_length)
-    plan = mdp.k_median(table, k=4, exact=True)
-    assert plan.gap == 0 and plan.cost >= plan.lower_bound > plan.cost * (1 - 2e-9)
-    assert plan.cost == pytest.approx(mdp.solve(table, mdp.objectives.KMedian(4)).value)
-
-
-def test_what_a_bound_proves_is_not_searched_for_again(monkeypatch):
-    metric = mdp.EuclideanMetric(np.random.default_rng(4).random((40, 2)))
-    best = mdp.k_median(metric, k=4, exact=True, time_limit=60)
-    monkeypatch.setattr(exact, "prove", lambda *_: pytest.fail("searched again"))
-    quick = mdp.k_median(metric, k=4, exact=True)
-    assert quick.gap == best.gap == 0
-    assert quick.certificate.cost == pytest.approx(best.certificate.cost)
+    points = mdp.EuclideanMetric(np.random.default_rng(4).random((40, 2)))
+    monkeypatch.setattr(exact, "prove", raising(AssertionError("a glance is enough")))
+    for metric in (table, points):
+        plan = mdp.k_median(metric, k=4, exact=True)
+        assert plan.gap == 0 and plan.certificate.cost >= plan.lower_bound
+        assert plan.lower_bound > plan.certificate.cost * (1 - 2e-9)
+        best = mdp.solve(metric, mdp.objectives.KMedian(4)).value
+        assert plan.certificate.cost == pytest.approx(best)

@@ -92,6 +92,7 @@ WORLDS = {
     "zeros": lambda: metric_of(240, [(i, i + 1, i % 3) for i in range(239)]),
     "one-way": lambda: one_way_metric(240),
     "round trip": lambda: one_way_metric(240, "round-trip"),
+    "costs": lambda: one_way_metric(240).with_costs(np.arange(240) % 7.0, np.arange(240) % 5.0),
     "one place": lambda: metric_of(200, [(i, i + 1, i >= 20) for i in range(199)]),
     "points": lambda: mdp.EuclideanMetric(np.random.default_rng(0).random((300, 2))),
     "duplicates": lambda: mdp.ManhattanMetric(

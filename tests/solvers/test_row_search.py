@@ -5,9 +5,12 @@ import pytest
 from hypothesis import strategies as st
 
 import metricdp as mdp
+from metricdp.metrics.directed import DIRECTIONS
 from metricdp.solvers.row_search import RowSearch, part_median
 from metricdp.solvers.stopping import Deadline
-from tests import everything, metric_of, naive, road_like, tries
+from tests import cases, everything, metric_of, naive, one_way_metric, road_like, tries
+
+POINTS = np.random.default_rng(1).normal(size=(200, 2))
 
 
 def world(kind="euclidean", n=60, seed=0):
@@ -127,12 +130,15 @@ def test_fewer_searches_than_points(power):
     assert looser.bound <= found.bound <= found.cost <= looser.cost
 
 
-def test_on_points():
-    metric = mdp.EuclideanMetric(np.random.default_rng(1).normal(size=(200, 2)))
-    costs = everything(metric).sum(axis=0)
-    found = part_median(metric, np.ones(200), searches=200)
-    assert found.center == costs.argmin() and found.cost == pytest.approx(costs.min())
-    assert found.bound == found.cost
+@pytest.mark.parametrize("power", [1, 2])
+@cases("metric", mdp.EuclideanMetric(POINTS), *(one_way_metric(60, way) for way in DIRECTIONS))
+def test_on_points_and_in_one_direction(metric, power):
+    weights = np.random.default_rng(5).integers(0, 5, len(metric)).astype(float)
+    costs = everything(metric) ** power @ weights
+    found = part_median(metric, weights, power=power, searches=200)
+    assert found.cost == found.bound == pytest.approx(costs.min())
+    assert costs[found.center] == pytest.approx(costs.min())
+    assert part_median(metric, weights, power=power, searches=2).bound <= costs.min() * (1 + 1e-9)
 
 
 def test_a_deadline():
