@@ -68,14 +68,6 @@ def test_files_and_stdout_agree(world, capsys):
     assert oct((world / "out.json").stat().st_mode & 0o777) == oct(0o666 & ~mask)
 
 
-def test_output_replaces_a_file_and_follows_a_link(world, capsys):
-    (world / "real.json").write_text("old")
-    (world / "link.json").symlink_to("real.json")
-    assert run(capsys, "cluster", "roads.csv", "-k", "1", "--output", "link.json").status == 0
-    assert (world / "link.json").is_symlink()
-    assert json.loads((world / "real.json").read_text())["k"] == 1
-
-
 def test_ids_beyond_ascii(world, capsys):
     (world / "calles.csv").write_text("from,to,length\nPeña,Ñuñoa,3\nÑuñoa,寺町,4\n", "utf-8")
     ran = run(capsys, "cluster", "calles.csv", "-k", "1", "--output", "out.json")
@@ -98,15 +90,6 @@ def test_coordinates_and_users(world, capsys):
     assert {m["sensitivity"] for m in result["receipt"]["mechanisms"]} == {3}
     assert "spent epsilon 1 per user" in ran.err
     assert "longitude and latitude" in ran.err
-
-
-def test_uniform_ignores_the_demand_and_costs_nothing(world, capsys):
-    result = run(capsys, *PRIVATE, "--method", "uniform", "--ledger", "study.ledger").json
-    receipt = result["receipt"]
-    reported = result["method"], receipt["epsilon"], receipt["mechanisms"]
-    assert reported == ("uniform", 0.0, [])
-    assert result["centers"] == run(capsys, "cluster", "roads.csv", "-k", "2").json["centers"]
-    assert mdp.Ledger(1, journal="study.ledger").spent == 0
 
 
 def test_a_ledger_adds_up_over_calls(world, capsys):

@@ -82,11 +82,16 @@ def test_a_unit_is_a_label_and_no_more(demand, world, capsys):
 def test_exact_goes_with_public_weights(world, capsys):
     (world / "w.csv").write_text("vertex,weight\n100,3\n124,2\n112,1\n")
     call = ["cluster", "roads.csv", "-k", "2", "--weights", "w.csv"]
-    ran = run(capsys, *call, "--exact")
-    assert ran.status == 0 and "proven optimal" in ran.err
-    assert sorted(ran.json["centers"]) == [100, 124] and ran.json["certificate"]["gap"] == 0
+    for proof in ("--exact", "--certificate"):
+        ran = works(capsys, *call, proof)
+        assert "proven optimal" in ran.err and sorted(ran.json["centers"]) == [100, 124]
+        found = ran.json["certificate"]
+        assert found["gap"] == 0 and found["cost"] == found["lower_bound"] > 0
+    told = run(capsys, *call[:4], "--demand", "homes.csv", "--non-private", "--certificate")
+    assert told.json["certificate"]["gap"] < 1e-5
     plain = run(capsys, *call)
     assert plain.json["value"] > 0 and "for the given weights" in plain.err
+    assert "certificate" not in plain.json
     (world / "w.csv").write_text("vertex,weight\n100,0\n")
     assert "for weights of 1," in works(capsys, *call).err
 
@@ -147,20 +152,10 @@ def test_candidates_and_opened_facilities(world, capsys):
         assert set(found["centers"][1:]) <= {100, 103, 112, 120}
 
 
-def test_a_certificate(world, capsys):
-    call = ["cluster", "roads.csv", "-k", "3"]
-    ran = run(capsys, *call, "--certificate")
-    found = ran.json["certificate"]
-    assert found["gap"] == 0 and found["cost"] == found["lower_bound"] > 0
-    assert "proven optimal" in ran.err
-    assert "certificate" not in run(capsys, *call).json
-    plain = [*call, "--demand", "homes.csv", "--non-private"]
-    assert run(capsys, *plain, "--certificate").json["certificate"]["gap"] < 1e-5
-
-
-def test_a_time_limit(world, capsys):
+def test_a_time_limit_and_effort(world, capsys):
     for asked in (["cluster roads.csv -k 3"], PRIVATE):
-        assert len(run(capsys, *asked, "--time-limit", "0.5").json["centers"]) == 3
+        for effort in ("--time-limit 0.5", "--effort thorough"):
+            assert len(works(capsys, *asked, *effort.split()).json["centers"]) == 3
 
 
 # ``--effort`` and ``--exact`` of ``metricdp cluster``
@@ -174,8 +169,3 @@ def test_the_best_centers_are_proven(line, capsys, how):
     ran = works(capsys, "cluster", "roads.csv", "-k", "10", "--exact", "--effort", how)
     assert "proven optimal" in ran.err
     assert ran.json["certificate"] == {"cost": 2e3, "lower_bound": 2e3, "gap": 0.0}
-
-
-def test_private_demand_takes_effort(line, capsys):
-    asked = ["cluster", "roads.csv", "-k", "1", "--demand", "homes.csv", "--epsilon", "1"]
-    assert works(capsys, *asked, "--effort", "thorough", "-q").json["centers"] == [3]

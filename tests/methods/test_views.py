@@ -9,10 +9,8 @@ import pytest
 
 import metricdp as mdp
 from metricdp.audit.patch import patched
-from metricdp.cli import main
 from metricdp.methods import solving
 from metricdp.methods.box import quadtree
-from metricdp.report.assets import words
 from metricdp.report.plan_files import plan_ending
 from tests import cases, path_metric, refuses
 
@@ -110,22 +108,6 @@ def test_every_solution_is_saved_by_ending(tmp_path, ending, step, solutions):
             assert found.startswith(b"\x89PNG")
         if ending == "html":
             assert b"<title>2 centers" in found
-
-
-def test_a_page_says_what_it_was_computed_from(tmp_path):
-    """Demand that was taken for public by --non-private is not called public."""
-    graph, homes = tmp_path / "edges.csv", tmp_path / "homes.csv"
-    graph.write_text("source,target\na,b\nb,c\n")
-    homes.write_text("vertex\na\na\nc\n")
-    page = tmp_path / "plan.html"
-    ask = ["cluster", str(graph), "-k", "1", "--output", str(page), "--quiet"]
-    pages = []
-    for more in ([], ["--demand", str(homes), "--non-private"]):
-        assert main([*ask, *more]) == 0
-        pages.append(page.read_text().lower())
-    for basis, text in zip(("public", "non-private"), pages):
-        title, said = words()["receipts"][basis]
-        assert title.lower() in text and said.lower() in text
 
 
 def test_geojson_of_a_box_needs_a_system(tmp_path):
