@@ -241,6 +241,7 @@ SETS = {
         "tests/running/test_stream.py",
         "tests/running/test_stream_crashes.py",
         "tests/privacy/test_continual.py",
+        "tests/methods/test_refusals.py",
         "metricdp/running/stream.py",
     ),
     "running/evaluation.py": (

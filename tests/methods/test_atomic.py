@@ -16,30 +16,11 @@ from metricdp import methods, privacy
 from metricdp.accounting import Cost
 from metricdp.audit.worlds import small_nets
 from metricdp.metrics.set_systems import Balls
-from tests import path_metric
+from tests import beside, path_metric
 from tests.fuzzing import LONG_FORM, fuzz
 from tests.privacy_worlds import BOX, UnitCells, finest
 
-PRICES = [
-    (1, 0),
-    ("1/3", "1e-6"),
-    (5, "1e-9"),
-    ("1e-9", 0),
-    ("2e-9", "1e-9"),
-    ("1e-8", "1e-3"),
-    ("1e-3", "1e-300"),
-    (1000, 0),
-    (1000, "0.999"),
-    ("1e-10", 0),
-    ("1e-390", 0),
-    (1e-300, 1e-300),
-    (0, 0),
-    (-1, 0),
-    (1, 1),
-    (float("nan"), 0),
-    (float("inf"), 0),
-    ("x", 0),
-]
+PRICES = [tuple(price) for price in beside(__file__, "prices.toml")["prices"]]
 RELATIONS = ("add-remove", "replace-one")
 UNITS = (None, 1, 3, 2**31 - 1)
 

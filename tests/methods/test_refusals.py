@@ -1,5 +1,6 @@
 """Calls that are refused: nothing is charged, nothing is read, and the message names the rule."""
 
+from datetime import UTC, datetime
 from itertools import chain
 
 import networkx as nx
@@ -22,6 +23,7 @@ SPOT = mdp.PrivateDemand(BOX, [[0.5, 0.5]])
 HOMES = mdp.PrivateDemand(TOWN, [0, 5, 5])
 NAMES = {
     **{"mdp": mdp, "np": np, "nx": nx, "M": mdp.methods, "o": mdp.objectives},
+    **{"pd": pd, "datetime": datetime, "UTC": UTC},
     **{"path_metric": path_metric, "Shape": Shape, "Halved": Halved},
     **{"nan": np.nan, "inf": np.inf, "ledger": mdp.Ledger(1)},
     **{"town": TOWN, "nine": NINE, "box": BOX, "spot": SPOT, "homes": HOMES},
