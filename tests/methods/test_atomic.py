@@ -20,7 +20,8 @@ from tests import beside, path_metric
 from tests.fuzzing import LONG_FORM, fuzz
 from tests.privacy_worlds import BOX, UnitCells, finest
 
-PRICES = [tuple(price) for price in beside(__file__, "prices.toml")["prices"]]
+ASKED = beside(__file__, "atomic.toml")
+PRICES = [tuple(price) for price in ASKED["prices"]]
 RELATIONS = ("add-remove", "replace-one")
 UNITS = (None, 1, 3, 2**31 - 1)
 
@@ -45,24 +46,7 @@ def universes():
 
 
 UNIVERSES = dict(universes())
-OPTIONS = [
-    *mdp.METHODS,
-    methods.Regional(),
-    methods.DPHST(levels=2),
-    methods.DPHST(budget="geometric"),
-    methods.LocalSearch(start="random", steps=1, final=False),
-    methods.LocalSearch(start="k-median++", steps=3, cap=0.5),
-    methods.LocalSearch(steps=0),
-    methods.LocalSearch(start=methods.MaxCoverage(), share="1/1000000"),
-    methods.LocalSearch(cap=1e-300),
-    methods.MaxCoverage(picks=2, share="1/100"),
-    methods.Quadtree(rounds=6, budget="uniform", estimate="own", depth=6),
-    methods.Quadtree(steps=2),
-    methods.Coreset(),
-    methods.Lloyd(),
-    methods.LSHCoreset(),
-    methods.Partition(records_hint=3),
-]
+OPTIONS = [*mdp.METHODS, *(eval(made, {"M": methods}) for made in ASKED["methods"])]
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -7,7 +7,7 @@ from scipy.spatial.distance import pdist
 
 from metricdp.report.assets import asset
 from metricdp.report.colors import PALETTE, assign_colors, ink_on
-from tests import beside
+from tests import beside, grid_metric
 
 VISION = beside(__file__, "vision.toml")
 
@@ -34,11 +34,8 @@ def test_any_two_colors_are_distinguished_without_any_kind_of_cone():
 
 
 def test_neighbors_are_far_apart_even_beyond_twenty():
-    side = 7
-    at = np.arange(side * side).reshape(side, side)
-    east, south = (at[:, :-1], at[:, 1:]), (at[:-1], at[1:])
-    pairs = np.vstack([np.c_[a.ravel(), b.ravel()] for a, b in (east, south)])
-    color = assign_colors(side * side, pairs)
+    pairs = grid_metric(7, 7).graph.pairs()
+    color = assign_colors(49, pairs)
     assert (color[pairs[:, 0]] != color[pairs[:, 1]]).all() and color.max() < 6
 
 

@@ -3,6 +3,7 @@ released values alone.
 """
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -70,21 +71,14 @@ def test_lloyd_steps_from_public_centers(power):
 @pytest.mark.parametrize("delta", [0, "1/1000000"])
 @pytest.mark.parametrize("points", [np.empty((0, 2)), cloud(300)])
 def test_all_that_is_charged_is_spent_and_no_more(relation, delta, points):
-    demand = mdp.PrivateDemand(BOX, points)
-    calls = [
-        lambda ledger, **price: mdp.private_median(BOX, demand, ledger=ledger, **price),
-        lambda ledger, **price: mdp.private_mean(BOX, demand, ledger=ledger, **price),
-        lambda ledger, **price: mdp.private_lloyd(
-            BOX, demand, [[1, 1], [1, 1], [9, 9]], ledger=ledger, **price
-        ),
-    ]
-    for call in calls:
-        check_all_is_spent(call, relation, delta)
+    demand, centers = mdp.PrivateDemand(BOX, points), [[1, 1], [1, 1], [9, 9]]
+    for ask in (mdp.private_median, mdp.private_mean, partial(mdp.private_lloyd, centers=centers)):
+        check_all_is_spent(partial(ask, BOX, demand), relation, delta)
 
 
 def check_all_is_spent(call, relation, delta):
     ledger = mdp.Ledger("7/3", delta, neighboring=relation)
-    result = call(ledger, epsilon="7/3", delta=delta)
+    result = call(ledger=ledger, epsilon="7/3", delta=delta)
     assert result.receipt.epsilon == ledger.spent == Fraction(7, 3)
     assert result.receipt.delta == ledger.spent_delta == Fraction(delta)
     assert len(np.unique(result.centers, axis=0)) == result.k

@@ -109,21 +109,10 @@ def test_bad_sets_are_refused():
     for starts, members in (([0], []), ([0, 1], [4]), ([0, 2, 1], [0, 1]), ([0, 1], [-1])):
         refuses("", ListedSets, starts, members, 4)
     sets, points = listed_sets(["ab"], universe), LabelParts.of(universe)
-    for stages in (
-        [],
-        [sets],
-        [(sets, 0)],
-        [(sets, 1.5)],
-        [("ab", 1)],
-        [(ListedSets([0, 1], [0], 3), 1)],
-        [(sets, 1), ("ab", 1)],
-        [(sets, 1), (sets, 0)],
-        [(sets, 1), (sets, None)],
-        [(sets, 1), (sets, 1, 1)],
-        [(sets, 1), [sets, 1]],
-        [(sets, 1), (ListedSets([0, 1], [0], 3), 1)],
-        3,
-    ):
+    other = ListedSets([0, 1], [0], 3)
+    pairs = (sets, 0), (sets, 1.5), ("ab", 1), (other, 1), (sets, None), (sets, 1, 1)
+    bad = [sets, [sets, 1], *pairs]
+    for stages in ([], 3, *([one] for one in bad), *([(sets, 1), one] for one in bad)):
         refuses("stage", CoverQuery, points, stages)
     query = CoverQuery(points, [(sets, 7), (listed_sets(["ab", "c"], universe), 7)])
     assert [times for _, times in query.stages] == [1, 2] and query.rounds == 3
