@@ -89,13 +89,6 @@ def test_a_box_of_another_coordinate_system_is_another_place(tmp_path):
             refuses("EPSG:32719, not in EPSG:32718", mdp.Release.load, tmp_path / "b", box(other))
 
 
-def test_another_universe_is_refused(release, tmp_path):
-    release.save(tmp_path / "a.release")
-    for other in (nx.grid_2d_graph(9, 8), nx.relabel_nodes(nx.grid_2d_graph(9, 9), {(0, 0): "x"})):
-        other = mdp.GraphMetric(other, weight=None)
-        refuses("another universe", mdp.Release.load, tmp_path / "a.release", other)
-
-
 def last(value):
     """An array whose last number is this one."""
     return lambda array: np.append(array[:-1], value)
@@ -123,8 +116,7 @@ def said(header, **other):
     ids=named,
 )
 def test_damage_is_one_clear_error(release, tmp_path, array, change):
-    path = tmp_path / "a.release"
-    release.save(path)
+    path = release.save(tmp_path / "a.release")
     with np.load(path) as archive:
         arrays = dict(archive)
     found = arrays.pop(array)
@@ -134,21 +126,19 @@ def test_damage_is_one_clear_error(release, tmp_path, array, change):
     refuses(r"a\.release: is ", mdp.Release.load, path, TOWN)
 
 
-def test_what_is_no_archive_is_no_release(release, tmp_path):
-    path = tmp_path / "a.release"
-    release.save(path)
+def test_a_file_holds_what_was_released_and_is_read_whole_and_in_its_universe(release, tmp_path):
+    path = release.save(tmp_path / "a.release")
+    tree = ["labels", "children", "sizes"]
+    noisy = ["mean", "look", "node", "value", "scale", "gaussian", "bands", "frequencies"]
+    held = [f"{name}.npy" for name in ["header", "weights", *tree, *noisy]]
+    assert zipfile.ZipFile(path).namelist() == held
+    for other in (nx.grid_2d_graph(9, 8), nx.relabel_nodes(nx.grid_2d_graph(9, 9), {(0, 0): "x"})):
+        other = mdp.GraphMetric(other, weight=None)
+        refuses("another universe", mdp.Release.load, path, other)
     whole = path.read_bytes()
     for data in (whole[: len(whole) // 2], b"", b"{}"):
         path.write_bytes(data)
         refuses(r"a\.release: is ", mdp.Release.load, path, TOWN)
-
-
-def test_a_file_holds_nothing_but_what_was_released(release, tmp_path):
-    release.save(tmp_path / "a.release")
-    held = zipfile.ZipFile(tmp_path / "a.release").namelist()
-    tree = ["labels", "children", "sizes"]
-    noisy = ["mean", "look", "node", "value", "scale", "gaussian", "bands", "frequencies"]
-    assert held == [f"{name}.npy" for name in ["header", "weights", *tree, *noisy]]
 
 
 OLD = Path(__file__).parents[1] / "data" / "releases"

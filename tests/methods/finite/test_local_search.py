@@ -103,17 +103,13 @@ def test_the_last_draw_prefers_the_better_set():
     assert mdp.k_median(ROAD, demand, 1, epsilon=1000, method=method).centers == [3]
 
 
-def test_a_start_may_be_any_method():
+def test_a_start_may_be_any_method_and_costs_nothing_if_it_asks_nothing():
     demand = mdp.PrivateDemand(ROAD, [3] * 10)
     for start in (DPHST(), mdp.methods.Partition()):
         method = LocalSearch(start=start, steps=1, share="3/4", final=False)
         result = mdp.k_median(ROAD, demand, 2, epsilon=1, method=method)
         assert result.receipt.epsilon == 1
         assert result.receipt.mechanisms[-1].epsilon == Fraction(1, 4)
-
-
-def test_a_start_that_asks_nothing_costs_nothing():
-    demand = mdp.PrivateDemand(ROAD, [3] * 10)
     for start in ("random", mdp.methods.Uniform()):
         for steps in (0, 1):
             ledger, method = Ledger(1), LocalSearch(start=start, steps=steps)
