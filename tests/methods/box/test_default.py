@@ -11,7 +11,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost
-from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box import default
 from metricdp.methods.box.default import around
 from metricdp.methods.box.directions import ELLIPSOID, MOST_MEANS
@@ -21,6 +20,7 @@ from metricdp.partitions.box.halving import Halves
 from metricdp.solvers.lloyd import lloyd
 from tests import cases
 from tests.methods.box.test_directions import thin_scene
+from tests.methods.spending import cost
 
 
 def scene(d, n=20_000, k=4, seed=0, spread=0.04):
@@ -33,10 +33,6 @@ def scene(d, n=20_000, k=4, seed=0, spread=0.04):
     points = middles[rng.choice(k, n, p=p)] + rng.normal(0, spread, (n, d))
     space = mdp.EuclideanSpace(lower, upper)
     return space, space.clip(points), middles
-
-
-def cost(points, centers, power):
-    return (nearest_centers(points, np.ascontiguousarray(centers))[1] ** (power / 2)).sum()
 
 
 @pytest.mark.extended
