@@ -16,7 +16,8 @@ import metricdp as mdp
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
-PAGES = [page for name in ("docs", "graphs", "benchmarks") for page in (ROOT / name).glob("*.md")]
+FOLDERS = ("docs", "docs/proofs", "graphs", "benchmarks")
+PAGES = [page for name in FOLDERS for page in (ROOT / name).glob("*.md")]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *PAGES])
 
 

@@ -7,13 +7,12 @@ import re
 import sys
 import tarfile
 import zipfile
-from pathlib import Path
 
 import pytest
 
 from tests import cases, loaded
+from tests.test_release_files import ROOT, SETUP, VERSION
 
-ROOT = Path(__file__).resolve().parents[1]
 GOOD = "# Changes\n\n## [Unreleased]\n\n## [1.2.0] - 2026-12-01\n\n### Added\n\n- A thing.\n"
 
 
@@ -36,10 +35,8 @@ def test_a_spoiled_changelog_is_noticed_and_a_good_one_passes(script, old, new, 
 
 
 def test_versions_come_from_one_place(script):
-    setup = configparser.ConfigParser()
-    setup.read(ROOT / "setup.cfg", "utf-8")
-    assert script.version() == setup["metadata"]["version"]
-    supported = re.findall(r"Python :: (3\.\d+)$", setup["metadata"]["classifiers"], re.M)
+    assert script.version() == VERSION
+    supported = re.findall(r"Python :: (3\.\d+)$", SETUP["metadata"]["classifiers"], re.M)
     assert list(script.PYTHONS) == supported
 
 

@@ -30,7 +30,9 @@ from tests.methods.test_refusals import changes
 
 SECRET = "CANARY-48611"
 NUMBER = 48_611
-DO_NOT_APPLY = {
+TO_MATRICES = {"euclidean": {}, "cosine": {}}
+TO_MATRICES["precomputed"] = {"check_clustering": "passes points where a matrix is asked for"}
+TO_PRIVATE_ROWS = {
     "check_estimators_empty_data_messages": (
         "a table without rows is answered: whether anybody is there is private"
     ),
@@ -43,8 +45,11 @@ DO_NOT_APPLY = {
     [
         PrivateKMeans(3, epsilon=1, bounds=(-10, 10)),
         PrivateKMedian(2, epsilon="1/2", delta=1e-6, bounds=(-10, 10), method="lsh"),
+        *(KMedoids(2, metric=metric) for metric in ("euclidean", "cosine", "precomputed")),
     ],
-    expected_failed_checks=lambda estimator: DO_NOT_APPLY,
+    expected_failed_checks=lambda estimator: (
+        TO_PRIVATE_ROWS if hasattr(estimator, "epsilon") else TO_MATRICES[estimator.metric]
+    ),
 )
 def test_scikit_learns_own_checks(estimator, check):
     with warnings.catch_warnings():
@@ -241,18 +246,6 @@ def test_labels_far_from_the_origin_lose_no_digits():
     square = ((rows[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
     assert model.predict(rows).tolist() == square.argmin(axis=1).tolist()
     assert np.allclose(model.transform(rows), np.sqrt(square))
-
-
-@parametrize_with_checks(
-    [KMedoids(3), KMedoids(2, metric="cosine"), KMedoids(2, metric="precomputed")],
-    expected_failed_checks=lambda estimator: (
-        {"check_clustering": "passes points where a matrix is asked for"}
-        if estimator.metric == "precomputed"
-        else {}
-    ),
-)
-def test_scikit_learns_own_checks_of_medoids(estimator, check):
-    check(estimator)
 
 
 def city(a, b):

@@ -18,11 +18,6 @@ from tests.benchmarks.running import measure
 TINY = ("--settings", "graph-r1", "--points", "200", "--records", "30")
 
 
-@pytest.fixture
-def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("METRICDP_DATA", raising=False)
-
-
 # universes
 
 
@@ -156,7 +151,8 @@ def test_much_budget_makes_private_methods_as_good_as_the_others(trial):
 # the command
 
 
-def test_the_table_says_what_the_json_says(no_data, capsys, tmp_path):
+def test_the_table_says_what_the_json_says(monkeypatch, capsys, tmp_path):
+    monkeypatch.delenv("METRICDP_DATA", raising=False)
     asked = ["-k", "2", "--repeats", "2", "--output", str(tmp_path / "out.json"), "--quiet"]
     ran = measure(capsys, "paper2", *TINY, *asked)
     assert (ran.status, ran.err) == (0, "")

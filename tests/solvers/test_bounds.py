@@ -36,9 +36,6 @@ def unlisted(entries, n):
     return costs
 
 
-PMED = data.DATA / "pmed"
-
-
 @st.composite
 def problems(draw):
     """(block of whole or fractional costs, weights, centers, opened)."""
@@ -153,10 +150,9 @@ def test_lists_that_are_cut_short_leave_a_weak_bound(monkeypatch):
     assert found[2] == 0
 
 
+@data.needs_data
 @pytest.mark.parametrize("number", [6, 31])
 def test_or_library(number, monkeypatch):
-    if not PMED.is_dir():
-        pytest.skip(f"OR-Library instances are not in {PMED}")
     monkeypatch.setenv("METRICDP_DATA", str(data.DATA))
     problem = mdp.datasets.load(f"pmed{number}")
     result = mdp.k_median(problem.metric, k=problem.k, certificate=True)
