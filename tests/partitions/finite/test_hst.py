@@ -120,6 +120,12 @@ def test_reference_implementation_on_matrices(graph, coins, scale):
     check_against_reference(mdp.PrecomputedMetric(naive.all_pairs(*graph) * scale), *coins)
 
 
+def test_a_distance_hardly_above_a_whole_number_is_beyond_that_radius():
+    """66,000,001² + 49,500,002² is 82,500,002² + 1: its root is rounded to the whole number."""
+    metric = mdp.EuclideanMetric([[0.0, 0.0], [66_000_001.0, 49_500_002.0]])
+    check_against_reference(metric, 0, 2 - 2**-27)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_larger_universes_against_the_matrix(seed):
     """Searches and boxes find the same tree as whole rows do."""
