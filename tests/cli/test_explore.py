@@ -2,7 +2,6 @@
 nothing private anywhere else.
 """
 
-import json
 import re
 import stat
 
@@ -10,14 +9,11 @@ import metricdp as mdp
 from metricdp.cli import main
 from tests import raising
 from tests.cli_world import CANARIES, ROWS, build_ledger, run, snapshot
+from tests.report.map.test_map import data_of
 
 EXPLORE = ("explore", "roads.csv", "--nodes", "nodes.csv", "--demand", "homes.csv", "-k", "2")
 QUICK = (*EXPLORE, "--repeats", "0", "--epsilons", "1/2,2")
 PLAN = "plan roads.csv --nodes nodes.csv --records 300 -k 2 --repeats 1".split()
-
-
-def data_of(path):
-    return json.loads(re.search(r'id="map-data">(.*?)</script>', path.read_text(), re.DOTALL)[1])
 
 
 def test_levels_on_stdout_and_on_the_page(world, capsys):
@@ -29,7 +25,7 @@ def test_levels_on_stdout_and_on_the_page(world, capsys):
     assert found == [("Moderate", 2.0, {100, 124}), ("Strong", 0.5, {100, 124})]
     assert "2 levels, shown together, are charged together: epsilon 1/2 + 2 = 2.5" in ran.err
     assert "spent epsilon 2.5 per record" in ran.err
-    data = data_of(world / "page.html")
+    data = data_of((world / "page.html").read_text("utf-8"))
     assert [level["epsilon"] for level in data["levels"]] == ["2", "0.5"] and data["exact"] is None
     text = ran.out + ran.err + re.sub(r'id="library">[^<]*<', "", (world / "page.html").read_text())
     assert not any(canary in text for canary in CANARIES if not canary.startswith("-71"))
@@ -63,8 +59,9 @@ def test_the_ledger_is_charged_the_sum_once_or_not_at_all(world, capsys):
 def test_the_administrators_page_warns_and_is_the_owners_alone(world, capsys):
     ran = run(capsys, *QUICK, "--output", "page.html", "--administrator", "--quiet")
     assert ran.status == 0 and "do not publish it" in ran.err
-    assert {center["id"] for center in data_of(world / "page.html")["exact"]} == {"100", "124"}
-    assert "Do not publish this page" in (world / "page.html").read_text()
+    page = (world / "page.html").read_text("utf-8")
+    assert {center["id"] for center in data_of(page)["exact"]} == {"100", "124"}
+    assert "Do not publish this page" in page
     assert stat.S_IMODE((world / "page.html").stat().st_mode) == 0o600
     assert "exact_centers" not in ran.out and "administrator" not in ran.out
     assert run(capsys, *QUICK, "--output", "other.html", "--quiet").err == ""
@@ -90,9 +87,9 @@ def test_a_plan_is_figures_a_table_and_a_page(world, capsys):
     assert reported["levels"][1]["median"] <= reported["without_data"]["nine_in_ten"]
     assert reported["basis"].startswith("simulation")
     assert "9 in 10 below" in ran.err and "no data" in ran.err and "made-up records" in ran.err
-    page = (world / "plan.html").read_text()
+    page = (world / "plan.html").read_text("utf-8")
     assert "Nothing private took part" in page and "Do not publish" not in page
-    assert len(data_of(world / "plan.html")["levels"]) == 2
+    assert len(data_of(page)["levels"]) == 2
     options = "--epsilons 1 --quiet --method local-search --neighboring replace-one"
     quiet = run(capsys, *PLAN, *options.split())
     assert quiet.err == "" and quiet.json["method"] == "local-search"

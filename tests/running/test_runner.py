@@ -118,14 +118,9 @@ def test_shares_of_a_zcdp_accountant_and_of_an_epsilon_get_the_noise_that_was_re
         refuses("", run.put, ask, error=mdp.BudgetError)
 
 
-def test_an_exact_number_is_not_paid_for():
+def test_an_exact_number_is_not_paid_for_and_nothing_else_put_to_the_gate():
     demand = PrivateDemand(deep_scene(d=4, n=10)[0], np.zeros((10, 4)))
     run = Run(demand, Ledger(1, neighboring="replace-one").charge(1))
     count = run.drive(count_records(run.terms, Fraction(1, 20), None))
     assert (count.number, run.put(Account()).left) == (10, 1)
-
-
-def test_a_run_puts_nothing_else_to_the_gate():
-    demand = PrivateDemand(deep_scene(d=4, n=10)[0], np.zeros((10, 4)))
-    with pytest.raises(TypeError, match="cannot ask for a PrivateDemand"):
-        Run(demand, Ledger(1).charge(1)).put(demand)
+    refuses("cannot ask for a PrivateDemand", run.put, demand, error=TypeError)

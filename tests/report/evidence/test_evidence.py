@@ -4,6 +4,7 @@ the statement is one sheet, loads nothing, and says what the promise means.
 
 import json
 import re
+import sys
 from functools import cache
 from types import SimpleNamespace
 
@@ -271,7 +272,7 @@ def test_an_evaluation_tells_the_error():
         assert figures.split(":")[0] in found.html()
 
 
-def test_yaml_says_what_the_record_says():
+def test_yaml_says_what_the_record_says_or_what_it_lacks(monkeypatch):
     yaml = pytest.importorskip("yaml", reason="needs the extra evidence")
     found = mdp.evidence(reported("partition"))
     text = found.yaml()
@@ -279,11 +280,8 @@ def test_yaml_says_what_the_record_says():
     assert "data_curator_type: Government  # FOR YOU TO ANSWER" in text
     answered = mdp.evidence(reported("partition"), answers={"curator_type": "Nonprofit"}).yaml()
     assert "data_curator_type: Nonprofit\n" in answered
-
-
-def test_without_the_extra_it_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "yaml", None)
-    refuses(r"\[evidence\]", mdp.evidence(reported("partition")).yaml, error=mdp.MetricDPError)
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    refuses(r"\[evidence\]", found.yaml, error=mdp.MetricDPError)
 
 
 def test_no_canary_sings():
