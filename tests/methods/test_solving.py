@@ -14,7 +14,7 @@ import metricdp as mdp
 from metricdp.cli.streams import to_json
 from metricdp.solvers.objectives.instance import Chosen
 from tests import naive_objectives as naive
-from tests import path_metric, refuses
+from tests import one_way_metric, path_metric, refuses
 
 o = mdp.objectives
 N = 11
@@ -27,27 +27,16 @@ def _universes():
     graph = nx.compose(graph, nx.path_graph(N))
     nx.set_edge_attributes(graph, {e: int(rng.integers(1, 7)) for e in graph.edges}, "length")
     names = [f"v{i}" for i in range(N)]
-    roads = nx.DiGraph()
-    for u, v in graph.edges:
-        roads.add_edge(u, v, length=int(rng.integers(1, 7)))
-        roads.add_edge(v, u, length=int(rng.integers(1, 7)))
-    roads.remove_edges_from([e for e in list(roads.edges)[::5] if not _bridge(roads, e)])
     table = rng.integers(0, 20, (N, N)).astype(float)
     return {
         "graph": mdp.GraphMetric(nx.relabel_nodes(graph, dict(enumerate(names)))),
         "hops": mdp.GraphMetric(nx.cycle_graph(N), weight=None),
         "euclidean": mdp.EuclideanMetric(points + rng.random((N, 2)) / 8, ids=names),
-        "one-way": mdp.GraphMetric(roads, directed=True, direction="to-center"),
-        "round trip": mdp.GraphMetric(roads, directed=True, direction="round-trip"),
+        "one-way": one_way_metric(N),
+        "round trip": one_way_metric(N, "round-trip"),
         "table": mdp.CostTable(table, sites=names, clients=names),
         "entry costs": mdp.EuclideanMetric(points, ids=names).with_costs(sites=range(N)),
     }
-
-
-def _bridge(roads, edge):
-    left = roads.copy()
-    left.remove_edge(*edge)
-    return not nx.is_strongly_connected(left)
 
 
 UNIVERSES = _universes()

@@ -23,33 +23,11 @@ from metricdp.report.evidence.facts import UNKNOWN
 from metricdp.report.evidence.named import BLANK, QUESTIONS, promise
 from metricdp.report.evidence.statement import page
 from metricdp.report.words import intervals_html
-from tests import grid_metric, refuses
+from tests import beside, grid_metric, refuses
 from tests.report.evidence.schema import problems
 
-SOFTWARE = """
-dp_variant.variant_name dp_variant.data_domain dp_variant.unprotected_quantities
-privacy_loss.privacy_unit privacy_loss.privacy_unit_details privacy_loss.privacy_parameters
-privacy_loss.privacy_parameters_details deployment_model.model_name
-deployment_model.model_name_details deployment_model.trust_assumptions
-deployment_model.release_type deployment_model.release_type_details
-deployment_model.data_source_type deployment_model.access_type
-deployment_model.access_type_details implementation.preprocessing_and_hyperparameter_tuning
-implementation.mechanisms implementation.composition implementation.post_processing
-implementation.justification basic.description basic.data_product_type basic.publication_date
-administrative.evidence_sources administrative.status administrative.tier
-"""
-"""Fields of the registry that software can fill, at least in part."""
-LISTED = OF_FINITE_UNIVERSES | OF_BOXES_ALONE
-
-
-@cache
-def grid():
-    return grid_metric(5, 5)
-
-
-@cache
-def box():
-    return mdp.EuclideanSpace([0, 0], [1, 1])
+TABLES = beside(__file__, "evidence.toml")
+GRID, BOX = grid_metric(5, 5), mdp.EuclideanSpace([0, 0], [1, 1])
 
 
 def demanded(universe, users=None):
@@ -57,7 +35,7 @@ def demanded(universe, users=None):
     own = {} if users is None else {"user": np.arange(n) // 4}
     if users is not None:
         own |= {"weighting": "share"} if users == "share" else {"max_contributions": users}
-    if universe is grid():
+    if universe is GRID:
         return mdp.PrivateDemand(universe, [universe.ids[i % 7] for i in range(n)], **own)
     return mdp.PrivateDemand(universe, np.random.default_rng(0).normal(0.5, 0.1, (n, 2)), **own)
 
@@ -69,43 +47,22 @@ def clustered(method, universe, delta=0, neighboring="add-remove", users=None, c
 
 
 def collected(trust):
-    parameters = mdp.local.public_parameters(grid(), epsilon=4, users=500, k=2, trust=trust)
+    parameters = mdp.local.public_parameters(GRID, epsilon=4, users=500, k=2, trust=trust)
     encoder = mdp.local.Encoder(parameters)
     return mdp.local.Decoder(parameters).fit(encoder.encode((0, 0)) for _ in range(500))
 
 
-def universe_of(method):
-    return grid() if method in OF_FINITE_UNIVERSES else box()
-
-
 CASES = {
-    **{name: lambda name=name: clustered(name, universe_of(name)) for name in LISTED},
-    "default in a box": lambda: clustered("partition", box()),
-    "users, replace-one": lambda: clustered("partition", grid(), 0, "replace-one", 3),
-    "users with shares": lambda: clustered("partition", grid(), 0, "add-remove", "share"),
-    "users, add-remove": lambda: clustered("hst", grid(), 0, "add-remove", 2),
-    "records, replace-one": lambda: clustered("max-coverage", grid(), "1e-6", "replace-one"),
-    "zCDP": lambda: clustered("lloyd", box(), "1e-6"),
-    "k-means": lambda: clustered("quadtree", box(), call=mdp.k_means),
-    "regional": lambda: clustered(mdp.methods.Regional(), grid()),
-    "release": lambda: mdp.release(grid(), demanded(grid()), epsilon="1/3"),
-    "release of a box": lambda: mdp.release(box(), demanded(box()), epsilon=1),
-    "evaluate": lambda: mdp.evaluate(grid(), demanded(grid()), [(0, 0)], epsilon=1, within=[2]),
-    "explore": lambda: mdp.explore(grid(), demanded(grid()), epsilons=["0.5", 1], k=2, repeats=0),
-    "any sets": lambda: mdp.max_coverage(
-        [[(0, 0), (0, 1)], [(4, 4)]], demanded(grid()), 1, epsilon=1, delta="1e-6"
-    ),
-    "mean": lambda: mdp.private_mean(box(), demanded(box()), epsilon=1),
-    "median": lambda: mdp.private_median(box(), demanded(box()), epsilon=1),
-    "local": lambda: collected("one_round_local"),
-    "shuffle": lambda: collected("one_round_shuffle"),
+    **{name: f"clustered({name!r}, GRID)" for name in OF_FINITE_UNIVERSES},
+    **{name: f"clustered({name!r}, BOX)" for name in OF_BOXES_ALONE},
+    **TABLES["calls"],
 }
 
 
 @cache
 def reported(name):
     with small_nets():
-        return CASES[name]()
+        return eval(CASES[name])
 
 
 def at(record, path):
@@ -121,7 +78,7 @@ def test_nothing_that_software_knows_is_left_blank(name):
     assert found.missing == [] and set(found.blanks) == set(QUESTIONS)
     record = found.registry()
     assert problems(record) == []
-    for path in SOFTWARE.split():
+    for path in TABLES["software"].split():
         value = at(record["deployment"], path)
         assert value not in (None, "", {}, []), path
         assert not str(value).startswith(BLANK), path
@@ -152,7 +109,7 @@ def test_a_receipt_tells_what_circumstances_it_lacks():
 def test_a_saved_release_keeps_its_circumstances(tmp_path):
     release = reported("release")
     release.save(tmp_path / "homes.release")
-    answer = mdp.Release.load(tmp_path / "homes.release", grid()).k_median(k=2)
+    answer = mdp.Release.load(tmp_path / "homes.release", GRID).k_median(k=2)
     assert mdp.evidence(answer).to_dict() == mdp.evidence(release).to_dict()
 
 
@@ -335,16 +292,16 @@ def test_the_statement_prints_on_one_sheet(name, browser):
 def test_the_map_holds_statement_and_intervals():
     result = reported("partition")
     shown = {"receipt": result.receipt, "method": result.method}
-    text = map_page(grid(), result.centers, **shown)
+    text = map_page(GRID, result.centers, **shown)
     assert "<summary>Privacy statement</summary>" in text
     assert "What is not promised" in text
     assert "FOR YOU TO ANSWER" not in text
     assert 'class="intervals"' not in text
-    report = mdp.evaluate(grid(), demanded(grid()), result.centers, epsilon=1, within=[2])
-    page = map_page(grid(), result.centers, **shown, evaluation=report)
+    report = mdp.evaluate(GRID, demanded(GRID), result.centers, epsilon=1, within=[2])
+    page = map_page(GRID, result.centers, **shown, evaluation=report)
     assert intervals_html(report) in page
-    public = mdp.k_median(grid(), k=2)
-    assert "Privacy statement" not in map_page(grid(), public.centers, basis="public")
+    public = mdp.k_median(GRID, k=2)
+    assert "Privacy statement" not in map_page(GRID, public.centers, basis="public")
 
 
 def test_intervals_are_those_of_the_report_or_summary():
