@@ -9,7 +9,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost
-from metricdp.audit.worlds import Labels, UnitCells, demands, neighbors
+from metricdp.audit.worlds import Labels
 from metricdp.methods import baselines
 from metricdp.methods.asking import Terms
 from metricdp.methods.baselines import count_share
@@ -153,35 +153,6 @@ def test_moved_records_are_where_their_part_is():
     assert there.universe is metric and there.part is None
     assert (there.unit, there.max_contributions) == ("user", 2)
     assert np.array_equal(_vault._open(there), parts.encode(points))
-
-
-def test_moving_keeps_neighbors_neighbors():
-    space = mdp.EuclideanSpace([0.0], [3.0])
-    places, image = [[0.5], [1.5], [2.5]], {0: 0, 1: 1, 2: 1}
-    metric, cells = mdp.EuclideanMetric([[0.0], [1.0]]), Merged(space)
-    some = demands(3, 2, 2)
-    images = [tuple(sorted(tuple(sorted(image[p] for p in user)) for user in one)) for one in some]
-    for one, there in zip(some, images):
-        users = [i for i, user in enumerate(one) for _ in user]
-        records = [places[p] for user in one for p in user]
-        demand = PrivateDemand(space, records, user=users, max_contributions=2)
-        found = sorted(_vault._open(moved(demand, cells, metric)))
-        assert found == sorted(p for user in there for p in user)
-    for i, one in enumerate(some):
-        for j, other in enumerate(some):
-            for relation in ("add-remove", "replace-one"):
-                if neighbors(one, other, relation):
-                    assert images[i] == images[j] or neighbors(images[i], images[j], relation)
-
-
-class Merged(UnitCells):
-    """The unit cells of the box [0, 3], the last two as one."""
-
-    def __init__(self, universe):
-        super().__init__(universe, 2)
-
-    def encode(self, records):
-        return np.minimum(super().encode(records), 1)
 
 
 def test_moved_parts_are_paid_from_their_own_budget_slice():

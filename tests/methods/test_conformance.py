@@ -17,7 +17,7 @@ from metricdp.methods.catalogue import OF_BOXES_ALONE, OF_FINITE_UNIVERSES
 from metricdp.methods.method import Method
 from metricdp.privacy import CountQuery
 from metricdp.testing import MethodTestCase
-from tests import cases, refuses
+from tests import beside, cases, refuses
 from tests.methods.spending import check_budget, check_every_k
 
 
@@ -53,15 +53,7 @@ class TestMethods(MethodTestCase):
 
 
 M = mdp.methods
-OF_A_BOX = [
-    M.Lloyd(steps=3),
-    M.LSHCoreset(depth=6),
-    M.Quadtree(),
-    M.Quadtree(rounds=1),
-    M.Quadtree(rounds=5, budget="geometric"),
-    M.Quadtree(rounds=24, budget="uniform", estimate="own"),
-    M.Quadtree(steps=3),
-]
+OF_A_BOX = [eval(made, {"M": M}) for made in beside(__file__, "atomic.toml")["boxes"]]
 
 
 @cases(("relation", "delta"), ("add-remove", "1e-6"), ("replace-one", 0))
