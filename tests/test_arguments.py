@@ -153,12 +153,3 @@ def test_who_takes_a_seed_takes_a_generator():
             assert ("rng" in names) == ("seed" in names), each.__qualname__
             taking += "rng" in names
     assert taking >= 14
-
-
-def test_nothing_is_charged_for_bad_coins():
-    ledger = mdp.Ledger(1)
-    demand = mdp.PrivateDemand(METRIC, [(1, 1)] * 500)
-    for ask in (mdp.release, mdp.k_median, mdp.k_means):
-        extra = {} if ask is mdp.release else {"k": 2}
-        refuses("not both", ask, METRIC, demand, epsilon=1, ledger=ledger, seed=1, rng=1, **extra)
-    assert ledger.left == 1
