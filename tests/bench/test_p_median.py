@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import networkx as nx
@@ -18,6 +19,7 @@ from tests.cli_world import fails, run, works
 from tests.data import DATA, needs_data
 from tests.naive import best_centers
 
+REFUSED = tomllib.loads(Path(__file__).with_name("refused.toml").read_text("utf-8"))
 POINTS = np.random.default_rng(4).integers(0, 60, (14, 2)).astype(float)
 
 
@@ -166,37 +168,20 @@ def test_a_cost_below_the_stated_optimum_is_pointed_out(library, capsys):
     assert last == "pmed1: the cost is below the best that is stated"
 
 
-@pytest.mark.parametrize(
-    ("given", "numbers"),
-    [("10,1", ["pmed10", "pmed1"]), (" 1 - 2 ", ["pmed1", "pmed2"]), ("2,2", ["pmed2"])],
-)
-def test_instances_are_chosen_by_number(given, numbers):
-    assert p_median.LIBRARIES["pmed"].names(given) == numbers
+def test_instances_are_chosen_by_number():
+    names = p_median.LIBRARIES["pmed"].names
+    assert names("10,1") == ["pmed10", "pmed1"] and names("2,2") == ["pmed2"]
+    assert names(" 1 - 2 ") == ["pmed1", "pmed2"]
 
 
-@cases(
-    ("suite", "options", "message"),
-    ("pmed", ["nowhere"], "nowhere is not a folder"),
-    ("pmed", ["empty"], "empty has no file of pmed"),
-    ("tsplib", ["empty"], "empty has no"),
-    ("pmed", ["orlib", "--instances", "1-3"], "orlib has no pmed3.txt"),
-    ("pmed", ["orlib", "--instances", "1;2"], "orlib has no 1;2.txt"),
-    ("tsplib", ["orlib", "--instances", "rl9"], "has no rl9.tsp"),
-    ("tsplib", ["orlib", "-p", "3,x"], "-p: must be numbers such as"),
-    ("tsplib", ["orlib", "-p", "15"], "k must be"),
-)
-def test_bad_input_is_one_line_and_status_2(library, capsys, suite, options, message):
+@cases(("options", "message"), *REFUSED["options"])
+def test_bad_input_is_one_line_and_status_2(library, capsys, options, message):
     (library.parent / "empty").mkdir()
-    output = [] if "--output" in options else ["--output", "out.json"]
-    assert len(fails(capsys, message, "bench", suite, *options, *output).lines) == 1
+    ran = fails(capsys, message, f"bench {options} --output out.json")
+    assert len(ran.lines) == 1
 
 
-@cases(
-    ("name", "content", "message"),
-    ("pmed1.txt", "3 1 1\n1 2 x\n", "pmed1.txt, line 2: expected 'i j cost'"),
-    ("pmed1.txt", "4 1 1\n1 2 5\n", "disconnected"),
-    (p_median.TABLE, "nothing here\n1", "expected columns instance, p and"),
-)
+@cases(("name", "content", "message"), *REFUSED["files"])
 def test_a_bad_file_is_named(library, capsys, name, content, message):
     (library / name).write_text(content)
     ran = measured(capsys)

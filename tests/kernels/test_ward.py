@@ -39,27 +39,6 @@ def test_a_point_of_size_s_is_s_points(seed):
         assert mine[leaves] == pytest.approx(height, rel=1e-5)
 
 
-TIES = {
-    "one": np.zeros((7, 1)),
-    "line": np.array([[0.0], [0], [1], [1], [1], [2]]),
-    "grid": np.indices((4, 4)).reshape(2, -1).T * 1.0,
-}
-
-
-@pytest.mark.parametrize("name", TIES)
-def test_ties_and_duplicates_give_a_tree(name):
-    points = TIES[name]
-    m = len(points)
-    children = tree(points, np.ones(m))
-    # every node but the root has one parent
-    assert sorted(children.ravel()) == list(range(2 * m - 2))
-    assert (children < np.arange(m, 2 * m - 1)[:, None]).all()  # children before parents
-    assert naive.leaf_sets(children)[-1] == list(range(m))
-    heights = naive.ward_merges(points, np.ones(m), children)
-    for leaves, height in heights.items():  # monotone: no cluster is dearer than one that holds it
-        assert all(height <= other + 1e-9 for more, other in heights.items() if leaves < more)
-
-
 @pytest.mark.parametrize("m", [5, 64, 300])
 @pytest.mark.parametrize("distance", [1.0, 0.3, 2e5])
 def test_points_equally_far_apart_are_halved_again_and_again(m, distance):

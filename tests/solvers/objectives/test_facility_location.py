@@ -22,16 +22,6 @@ def test_a_hidden_cover_is_found():
     assert plan.bound <= plan.value <= 3000 * len(parts) + 4 * n
 
 
-def test_required_sites_stay_in_the_cover():
-    costs = np.full((5, 6), 1e6)
-    for site, members in enumerate([[0, 1, 2], [3, 4, 5], [0, 3], [1, 4], [2, 5]]):
-        costs[site, members] = 1.0
-    objective = mdp.objectives.FacilityLocation(100)
-    plan = mdp.solve(mdp.CostTable(costs), objective, opened=[2])
-    assert 2 in plan.centers
-    assert plan.gap == 0
-
-
 @pytest.mark.parametrize("equal", [True, False])
 @pytest.mark.parametrize("seed", range(2))
 def test_bounds_far_off_are_raised_by_branches(seed, equal, monkeypatch):
