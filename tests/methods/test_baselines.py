@@ -16,7 +16,7 @@ from metricdp.methods.baselines import count_share
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
-from tests import each, refuses
+from tests import refuses
 from tests.methods.spending import BOX, blobs, box, cost
 
 M = mdp.methods
@@ -163,13 +163,6 @@ def test_moved_parts_are_paid_from_their_own_budget_slice():
     finest = HistogramQuery(Labels(metric, (0, 1), 2))
     refuses("budget slices that split returned", measure, there, finest, 1, mdp.Ledger(1).charge(1))
     assert len(measure(there, finest, 1, budget).values) == 2
-
-
-# refusals
-
-
-LLOYD = each(steps=[0, 101, 2.5], radius=[-1])
-LSH = each(depth=[25, True], radius=[float("nan")], records_hint=[0])
 
 
 def test_a_public_radius_means_less_noise():

@@ -15,6 +15,7 @@ from metricdp.methods.box import quadtree
 from metricdp.solvers.objectives import medians
 from tests import cases, grid_metric, path_metric, refuses
 
+o = mdp.objectives
 TOWN = mdp.GraphMetric(nx.relabel_nodes(nx.grid_2d_graph(12, 12), str), weight=None)
 
 
@@ -91,7 +92,7 @@ def test_a_box_has_intervals_of_pieces_of_its_cells(homes_in_a_box, known, tmp_p
     assert loaded.summary(centers).to_dict() == reported.to_dict()
     if known:
         return  # a solution's loads are those of its centers, whatever is expected
-    plan = loaded.solve(mdp.objectives.MaxCoverage(k=3, limit=2))
+    plan = loaded.solve(o.MaxCoverage(k=3, limit=2))
     assert abs(plan.load_intervals().estimate.sum() - 20_000) < 500  # noise of some 40
     np.testing.assert_allclose(plan.load_intervals().estimate, plan.loads, rtol=0.1, atol=500)
 
@@ -127,10 +128,10 @@ def test_centers_of_clear_demand_are_sure_and_others_are_not():
 
 def test_sites_of_any_objective_are_found_anew_by_it_and_no_bound_is_proved(monkeypatch):
     release = mdp.release(METRIC, mdp.PrivateDemand(METRIC, [5] * 3000 + [50] * 3000), epsilon=4)
-    firm = release.solve(mdp.objectives.MaxCoverage(k=2, limit=3)).stability(within=6)
+    firm = release.solve(o.MaxCoverage(k=2, limit=3)).stability(within=6)
     assert firm.near.tolist() == [25 / 26] * 2 and 0 <= firm.gain.max() < 0.1
     assert release.k_means(2).stability(within=3).near.tolist() == [25 / 26] * 2
-    plan = release.solve(mdp.objectives.KMedian(2))
+    plan = release.solve(o.KMedian(2))
     monkeypatch.setattr(medians, "certify", None)
     assert plan.bound is not None and plan.stability(within=6).n_draws == 24
 
@@ -178,13 +179,7 @@ def brute_force(metric, objective, weights, sites, within):
     return removal, moving
 
 
-@cases(
-    "objective",
-    mdp.objectives.KMedian(k=3),
-    mdp.objectives.KMeans(k=3),
-    mdp.objectives.MaxCoverage(k=3, limit=2),
-    mdp.objectives.PCenter(k=3),
-)
+@cases("objective", o.KMedian(k=3), o.KMeans(k=3), o.MaxCoverage(k=3, limit=2), o.PCenter(k=3))
 @pytest.mark.parametrize("table", [False, True])
 def test_public_sites_cost_what_doing_without_them_and_moving_them_costs(objective, table):
     rng = np.random.default_rng(4)
@@ -211,7 +206,7 @@ def test_one_center_has_no_other_and_unknown_weights_no_costs():
     alone = mdp.k_median(METRIC, k=1).stability()
     assert alone.removal.tolist() == [np.inf] and alone.doubt.tolist() == [0.0]
     assert alone.sentence() == "There is no other center."
-    cover = mdp.solve(METRIC, mdp.objectives.SetCover(limit=1)).stability()
+    cover = mdp.solve(METRIC, o.SetCover(limit=1)).stability()
     assert cover.sentence() == "No center can be left out."
     assert cover.of_site(0) == "it cannot be left out"
     table = mdp.CostTable(np.arange(6.0).reshape(2, 3), sites=["a", "b"])

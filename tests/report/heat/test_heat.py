@@ -115,12 +115,10 @@ def test_a_browser_draws_it(heat, show, tmp_path, options):
     settle(page)
     page.evaluate("document.getElementById('stage').scrollIntoView()")
     box = page.locator("#stage").bounding_box()
-    place = page.evaluate(
-        "(() => { const s = document.getElementById('stage').seen();return [s.wide, s.high]; })()"
-    )
+    shown = page.evaluate("stage.seen()")
 
     def told(x, y):
-        page.mouse.move(box["x"] + x * place[0], box["y"] + y * place[1])
+        page.mouse.move(box["x"] + x * shown["wide"], box["y"] + y * shown["high"])
         return page.locator("#tip").inner_text()
 
     places = itertools.product(np.linspace(0.1, 0.9, 25), np.linspace(0.3, 0.7, 12))

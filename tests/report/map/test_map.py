@@ -27,9 +27,7 @@ RECEIPT = Receipt.of([COUNTED], "add-remove", "record")
 
 def grid(side, *, ids=None, coordinates="lonlat", name="grid"):
     """A side × side grid of unit edges, 0.01 degrees apart near Coquimbo."""
-    at = np.arange(side * side).reshape(side, side)
-    east, south = (at[:, :-1], at[:, 1:]), (at[:-1], at[1:])
-    pairs = np.vstack([np.c_[a.ravel(), b.ravel()] for a, b in (east, south)])
+    pairs = grid_metric(side, side).graph.pairs()
     place = np.c_[np.tile(np.arange(side), side), np.repeat(np.arange(side), side)] * 0.01
     place += [-71.3, -30.0]
     ids = list(range(side * side)) if ids is None else ids
