@@ -13,15 +13,7 @@ import metricdp as mdp
 from metricdp.methods.remarks import percent
 from metricdp.running import made_up
 from metricdp.running.made_up import SHAPES, Shape, searched
-from metricdp.running.planning import (
-    LADDER,
-    AreaCosts,
-    Plan,
-    checked_epsilons,
-    checked_target,
-    needed,
-    plan,
-)
+from metricdp.running.planning import LADDER, AreaCosts, checked_epsilons, checked_target, needed
 from tests import cases, grid_metric, path_metric, refuses
 
 GRID = grid_metric(9, 9)
@@ -30,7 +22,7 @@ FEW = (Shape("even", 0, 1.0), Shape("spots", 3, 0.1))
 
 @pytest.fixture(scope="module")
 def reported():
-    return plan(GRID, records=800, k=4, epsilons=["0.02", 4], repeats=3, shapes=FEW)
+    return mdp.plan(GRID, records=800, k=4, epsilons=["0.02", 4], repeats=3, shapes=FEW)
 
 
 def test_more_privacy_costs_more_accuracy_and_any_data_is_better_than_none(reported):
@@ -56,7 +48,7 @@ def test_figures_are_those_of_the_runs(reported):
 
 def test_costs_are_exact_costs_of_made_up_demand():
     """The same public coins draw the same demand; its cost is a sum of distances."""
-    reported = plan(GRID, records=60, k=2, epsilons=[1], repeats=1, shapes=FEW[1:], seed=5)
+    reported = mdp.plan(GRID, records=60, k=2, epsilons=[1], repeats=1, shapes=FEW[1:], seed=5)
     world = made_up.FiniteWorld(GRID, 2, 1, 5)
     ids = [GRID.ids[i] for i in world.draw(FEW[1], 60, np.random.default_rng([5, 0, 0]))]
     cost = sum(min(abs(a - x) + abs(b - y) for x, y in reported.example[0].centers) for a, b in ids)
@@ -68,7 +60,7 @@ def test_costs_are_exact_costs_of_made_up_demand():
 
 def test_the_real_mechanism_runs_with_the_price_and_unit_asked_for(monkeypatch):
     units = {"neighboring": "replace-one", "max_contributions": 3, "repeats": 1, "shapes": FEW}
-    reported = plan(GRID, records=90, k=3, epsilons=["1/3", 2], **units)
+    reported = mdp.plan(GRID, records=90, k=3, epsilons=["1/3", 2], **units)
     for epsilon, result in zip((Fraction(1, 3), Fraction(2)), reported.example):
         assert result.receipt.epsilon == epsilon
         assert (result.receipt.unit, result.receipt.neighboring) == ("user", "replace-one")
@@ -93,10 +85,9 @@ def test_shapes_concentrate_as_their_share_says():
 
 def test_where_no_cost_is_left_figures_stay_finite_or_say_so():
     metric = mdp.EuclideanMetric([[0.0], [1.0], [2.0]])
-    free = plan(metric, records=10, k=3, epsilons=[1], repeats=1, shapes=FEW[:1])
+    free = mdp.plan(metric, records=10, k=3, epsilons=[1], repeats=1, shapes=FEW[:1])
     assert free.forecast(0).median == 0 and free.forecast(None).high == 0
-    facts = {f: getattr(free, f) for f in free.__dataclass_fields__}
-    worse = Plan(**{**facts, "cost": np.ones((1, 1, 1))})
+    worse = replace(free, cost=np.ones((1, 1, 1)))
     assert worse.forecast(0).high == np.inf and worse.to_dict()["levels"][0]["median"] is None
     assert percent(np.inf) in str(worse) and json.dumps(worse.to_dict(), allow_nan=False)
 
@@ -109,14 +100,16 @@ def test_tables_say_what_was_simulated(reported):
     for shown in (str(reported).lower(), reported._repr_html_().lower()):
         assert [said for said in (*basis, *terms) if said not in shown] == []
     assert len(reported.rows()) == 4 and repr(reported).startswith("Plan(800 records, k=4")
-    made = plan(GRID, records=9, k=1, epsilons=[1], repeats=1, shapes=[Shape("<script>", 0, 1.0)])
+    made = mdp.plan(
+        GRID, records=9, k=1, epsilons=[1], repeats=1, shapes=[Shape("<script>", 0, 1.0)]
+    )
     assert "<script" not in made._repr_html_()
 
 
 def test_a_box_is_planned_too():
     space = mdp.EuclideanSpace([0, 0], [2, 1])
     asked = {"epsilons": ["0.01", 2], "repeats": 1, "objective": "k-means", "shapes": FEW}
-    reported = plan(space, records=600, k=3, **asked)
+    reported = mdp.plan(space, records=600, k=3, **asked)
     assert reported.forecast(1).median <= reported.forecast(0).median
     assert reported.rows()[0][-1] == "rms distance"
     points = np.random.default_rng(0).random((50, 2))
@@ -127,9 +120,9 @@ def test_a_box_is_planned_too():
 
 def test_there_is_no_place_for_private_data():
     demand = mdp.PrivateDemand(GRID, [(0, 0)])
-    refuses("", plan, GRID, demand, error=TypeError, records=1, k=1)
-    refuses("", plan, GRID, error=TypeError, demand=demand, records=1, k=1)
-    refuses("", lambda: plan(GRID, records=1, k=1, ledger=mdp.Ledger(1)), error=TypeError)
+    refuses("", mdp.plan, GRID, demand, error=TypeError, records=1, k=1)
+    refuses("", mdp.plan, GRID, error=TypeError, demand=demand, records=1, k=1)
+    refuses("", lambda: mdp.plan(GRID, records=1, k=1, ledger=mdp.Ledger(1)), error=TypeError)
 
 
 @pytest.mark.parametrize("universe", [GRID, mdp.EuclideanSpace([0, 0], [9, 9])])
@@ -153,12 +146,12 @@ def test_the_range_is_that_of_the_easiest_and_the_hardest_shape(reported):
 
 
 def test_what_epsilon_buys_is_said_where_a_sentence_says_it():
-    many = plan(GRID, records=200_000, k=4, epsilons=["0.5", 4], repeats=1, shapes=FEW)
+    many = mdp.plan(GRID, records=200_000, k=4, epsilons=["0.5", 4], repeats=1, shapes=FEW)
     assert many.remark().startswith("At this size epsilon buys almost nothing")
     assert many.remark() in str(many) and many.remark() in many._repr_html_()
     blind = replace(many, cost=np.array([many.blind, many.blind]))  # as if nothing were learned
     assert blind.remark().startswith("Too few records for this k")
-    assert plan(GRID, records=800, k=4, epsilons=[1], repeats=1, shapes=FEW).remark() == ""
+    assert mdp.plan(GRID, records=800, k=4, epsilons=[1], repeats=1, shapes=FEW).remark() == ""
 
 
 def test_a_limited_time_suffices_for_one_demand_at_least():
@@ -166,7 +159,7 @@ def test_a_limited_time_suffices_for_one_demand_at_least():
     time, and what was not is not counted.
     """
     seen = []
-    reported = plan(
+    reported = mdp.plan(
         GRID, records=500, k=3, epsilons=["0.5", 4], repeats=3, shapes=FEW, time_limit=1e-9,
         watch=lambda *row: seen.append(row),
     )  # fmt: skip
@@ -178,7 +171,7 @@ def test_a_limited_time_suffices_for_one_demand_at_least():
     assert "even" not in reported.caption() and "over 1 runs" in reported.caption()
     json.dumps(reported.to_dict(), allow_nan=False)
     assert len(mdp.Exploration.of_plan(reported).levels) == 2
-    ample = plan(GRID, records=500, k=3, epsilons=[4], repeats=2, shapes=FEW, time_limit=1e6)
+    ample = mdp.plan(GRID, records=500, k=3, epsilons=[4], repeats=2, shapes=FEW, time_limit=1e6)
     assert ample.runs == 4
 
 
@@ -211,7 +204,9 @@ def test_shorter_searches_of_a_plan_cost_little():
 def test_areas_bear_the_noise_of_their_own_records():
     """Of two areas: their costs are those of all records; the sum is the whole cost."""
     halves = {point: "west" if point[0] < 4 else "east" for point in GRID.ids}
-    reported = plan(GRID, records=300, k=3, epsilons=["0.05", 5], repeats=2, shapes=FEW, by=halves)
+    reported = mdp.plan(
+        GRID, records=300, k=3, epsilons=["0.05", 5], repeats=2, shapes=FEW, by=halves
+    )
     assert reported.areas.names == ("east", "west")
     np.testing.assert_allclose(reported.areas.private.sum(-1), reported.cost)
     assert (reported.areas.noiseless.sum(-1) >= reported.reference - 1e-9).all()
@@ -221,7 +216,7 @@ def test_areas_bear_the_noise_of_their_own_records():
     name = max(reported.areas.excess(0), key=lambda one: reported.areas.excess(0)[one][0])
     assert f"Of 2 areas {name} loses most at epsilon 0.05" in reported.remark()
     assert set(reported.to_dict()["levels"][1]["by_area"]) == {"east", "west"}
-    assert plan(GRID, records=300, k=3, epsilons=[1], repeats=1, shapes=FEW).areas is None
+    assert mdp.plan(GRID, records=300, k=3, epsilons=[1], repeats=1, shapes=FEW).areas is None
 
 
 def test_of_equal_medians_the_area_of_the_longer_tail_is_named(reported):

@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger
 from metricdp.methods.asking import level_shares
-from metricdp.methods.finite.hst import (
-    BUDGETS,
-    checked_budget,
-    count_levels,
-    noise_variance,
-    number_of_levels,
-    release_of,
-    splitting_levels,
-)
+from metricdp.methods.finite import hst
 from metricdp.releases import Mechanism
 from metricdp.running.runner import Run
 from tests import grid_metric
@@ -34,9 +26,9 @@ RECORDS = [(1, 1)] * 300 + [(10, 2)] * 200 + [(6, 10)] * 400
 
 
 @settings(max_examples=60, derandomize=True)
-@given(st.one_of(st.sampled_from(sorted(BUDGETS)), st.floats(0.001, 1000)), st.integers(1, 12))
+@given(st.one_of(st.sampled_from(sorted(hst.BUDGETS)), st.floats(0.001, 1000)), st.integers(1, 12))
 def test_shares_of_levels_add_up_to_one_exactly(budget, n_levels):
-    factor = checked_budget(budget)
+    factor = hst.checked_budget(budget)
     shares = level_shares(factor, n_levels)
     assert sum(shares) == 1 and all(isinstance(share, Fraction) and share > 0 for share in shares)
     assert all(after == before * factor for before, after in pairwise(shares))
@@ -46,7 +38,7 @@ def test_the_papers_budgets_are_halved_from_level_to_level_and_normalized():
     # as printed, eps / 2**(L - i) for i = L, L - 1, ..., 1: more than eps from the second level on
     printed = [Fraction(1, 2**j) for j in range(8)]
     assert sum(printed) == 2 - Fraction(1, 128)
-    assert level_shares(BUDGETS["geometric"], 8) == [share / sum(printed) for share in printed]
+    assert level_shares(hst.BUDGETS["geometric"], 8) == [share / sum(printed) for share in printed]
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -59,7 +51,9 @@ def test_all_levels_together_cost_epsilon(relation, budget):
     result = mdp.k_median(GRID, demand, 3, epsilon="2/3", ledger=ledger, method=method)
     assert ledger.spent == result.receipt.epsilon == Fraction(2, 3) and result.receipt.delta == 0
     costs = [mechanism.epsilon for mechanism in result.receipt.mechanisms]
-    assert costs == [Fraction(2, 3) * share for share in level_shares(checked_budget(budget), 4)]
+    assert costs == [
+        Fraction(2, 3) * share for share in level_shares(hst.checked_budget(budget), 4)
+    ]
     sensitivity = 3 if relation == "add-remove" else 6
     for mechanism, cost in zip(result.receipt.mechanisms, costs):
         assert mechanism.sensitivity == sensitivity
@@ -105,25 +99,30 @@ def test_centers_are_near_the_demand():
 def test_levels_fit_the_number_of_records():
     tree = mdp.build_hst(GRID, 0)
     sizes = [len(tree.nodes_at(level)) for level in range(tree.n_levels)]
-    assert splitting_levels(tree) == [i for i in range(1, tree.n_levels) if sizes[i] > sizes[i - 1]]
+    assert hst.splitting_levels(tree) == [
+        i for i in range(1, tree.n_levels) if sizes[i] > sizes[i - 1]
+    ]
     sizes = (-50, 0, 10, 1000, 10**6, 10**12)
-    numbers = [number_of_levels(tree, records, 1.0) for records in sizes]
+    numbers = [hst.number_of_levels(tree, records, 1.0) for records in sizes]
     assert numbers[0] == numbers[1] == 1 and numbers == sorted(numbers) and numbers[-1] <= 8
 
 
 def test_counts_of_a_chain_are_averaged_by_precision():
     tree = mdp.build_hst(GRID, 0)
     run = Run(mdp.PrivateDemand(GRID, [(0, 0)] * 500), Ledger(1).charge(1))
-    counts = run.drive(count_levels(run.terms, tree, Fraction(2), 99))
-    assert counts.levels == tuple(splitting_levels(tree)) and np.isfinite(counts.variance[1:]).all()
+    counts = run.drive(hst.count_levels(run.terms, tree, Fraction(2), 99))
+    assert (
+        counts.levels == tuple(hst.splitting_levels(tree))
+        and np.isfinite(counts.variance[1:]).all()
+    )
     scales = [m.scale for m in counts.receipt.mechanisms]
     assert len(scales) == len(counts.levels)
     for node in (tree.leaf[0], tree.leaf[-1]):
         first, last = tree.level[node], tree.last_level[node]
         levels = [i for i, level in enumerate(counts.levels) if first <= level <= last]
-        precision = sum(1 / noise_variance(counts.receipt.mechanisms[i]) for i in levels)
+        precision = sum(1 / hst.noise_variance(counts.receipt.mechanisms[i]) for i in levels)
         assert counts.variance[node] == pytest.approx(1 / precision)
-    assert release_of(GRID, counts).weights.sum() == pytest.approx(500, abs=20 * scales[0])
+    assert hst.release_of(GRID, counts).weights.sum() == pytest.approx(500, abs=20 * scales[0])
 
 
 def test_variance_of_noise_is_that_of_its_distribution():
@@ -133,5 +132,5 @@ def test_variance_of_noise_is_that_of_its_distribution():
         distributions = ("discrete Laplace", laplace), ("discrete Gaussian", gauss)
         for name, distribution in (*distributions, ("discrete Gaussian in shares", gauss)):
             expected = (distribution * values**2).sum() / distribution.sum()
-            found = noise_variance(Mechanism(name, "", 1, scale, Fraction(1)))
+            found = hst.noise_variance(Mechanism(name, "", 1, scale, Fraction(1)))
             assert found == pytest.approx(expected, rel=0.05) or max(found, expected) <= 0.1
