@@ -136,11 +136,9 @@ def test_everything_of_the_user_is_escaped():
 
 
 def test_equal_arguments_give_equal_pages():
-    def make():
-        weights = np.arange(49.0)
-        return map_page(grid(7, coordinates=None), [3, 40], weights=weights, receipt=RECEIPT)
-
-    assert make() == make()
+    about = {"weights": np.arange(49.0), "receipt": RECEIPT}
+    one, other = (map_page(grid(7, coordinates=None), [3, 40], **about) for _ in range(2))
+    assert one == other
 
 
 def test_vertices_without_coordinates_are_left_out_and_said_so():
