@@ -14,7 +14,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 FAR = 2**62
-NOBODY = -1
 
 
 # Graphs

@@ -56,15 +56,15 @@ def test_a_wrong_name_is_answered_with_all_names(capsys):
     assert ran.status == 2 and "'pmed'" in ran.err and "did you mean medoids?" in ran.err
 
 
-EXHIBITS = {"paper3": paper3.EXHIBITS, "paper4": paper4.EXHIBITS, "paper5": paper5.EXHIBITS}
+PAPERS = {"paper3": paper3, "paper4": paper4, "paper5": paper5}
 SQUARE = mdp.EuclideanSpace([0, 0], [1, 1])
 
 
-@pytest.mark.parametrize("suite", EXHIBITS)
+@pytest.mark.parametrize("suite", PAPERS)
 def test_exhibits_are_named_once_and_every_size_has_cases(suite):
-    keys = [each.key for each in EXHIBITS[suite]]
+    keys = [each.key for each in PAPERS[suite].EXHIBITS]
     assert len(set(keys)) == len(keys)
-    for each in EXHIBITS[suite]:
+    for each in PAPERS[suite].EXHIBITS:
         counts = [len(each.cases(Scale(size, 2, 0))) for size in ("quick", "middle", "full")]
         assert 0 < counts[0] <= counts[1] <= counts[2], each.key
         assert each.printed and each.differs and each.title
@@ -80,11 +80,9 @@ def test_each_suite_runs_from_the_command_line(capsys, monkeypatch, tmp_path):
         "paper5": ("figure1-k", lambda scale: [(2_000, 2, "8")]),
     }
     for name, (key, cases) in tiny.items():
-        module = {"paper3": paper3, "paper4": paper4, "paper5": paper5}[name]
-        small = tuple(
-            replace(each, cases=cases) if each.key == key else each for each in module.EXHIBITS
-        )
-        monkeypatch.setattr(module, "EXHIBITS", small)
+        every = PAPERS[name].EXHIBITS
+        small = tuple(replace(one, cases=cases) if one.key == key else one for one in every)
+        monkeypatch.setattr(PAPERS[name], "EXHIBITS", small)
         asked = ("--quick", "--only", key, "--repeats", "1", "--plots", str(tmp_path))
         ran = measure(capsys, name, *asked)
         assert ran.status == 0, ran.err

@@ -178,14 +178,9 @@ def test_text_that_no_file_can_hold_is_no_id():
 
 
 @pytest.mark.parametrize("method", ["partition", "hst", "local-search", "max-coverage", "uniform"])
-@cases(
-    "metric",
-    EditDistance(WORDS),
-    Frozen(np.arange(40.0), tuple(range(40))),
-    mdp.HaversineMetric(PLANE),
-    mdp.ChebyshevMetric(PLANE),
-)
-def test_every_method_takes_every_metric(metric, method):
+@cases("name", "and with a grid of its own", "a frozen dataclass", "a city", "Chebyshev")
+def test_every_method_takes_every_metric(name, method):
+    metric = MADE[name]()
     demand = mdp.PrivateDemand(metric, list(metric.ids) * 50)
     ledger = mdp.Ledger(epsilon=8)
     result = mdp.k_median(metric, demand, k=3, epsilon=8, ledger=ledger, method=method)

@@ -12,8 +12,6 @@ from metricdp.errors import DirectedGraphError, DisconnectedGraphError
 from metricdp.metrics.directed import DIRECTIONS
 from tests import refuses
 
-ONE_WAY = DIRECTIONS[:2]
-
 
 def one_way_town(n=40, seed=0, longest=9):
     """A strongly connected graph of one-way and two-way arcs, zero lengths among them."""
@@ -75,7 +73,7 @@ def test_ways_around_that_are_not_found_near_go_through_a_vertex(monkeypatch):
     assert (metric.symmetric.distance_rows(everyone) >= np.maximum(expected, expected.T)).all()
 
 
-@pytest.mark.parametrize("direction", ONE_WAY)
+@pytest.mark.parametrize("direction", DIRECTIONS[:2])
 @pytest.mark.parametrize("seed", range(8))
 def test_cells_make_a_graph_of_real_paths(seed, direction):
     metric, expected = town(direction, seed=seed, longest=3)

@@ -17,8 +17,7 @@ def world(kind="euclidean", n=60, seed=0):
     rng = np.random.default_rng(seed)
     # the former with repeats
     points = rng.integers(0, 9, (n, 2)).astype(float) if kind == "manhattan" else rng.random((n, 3))
-    kinds = {"euclidean": mdp.EuclideanMetric, "manhattan": mdp.ManhattanMetric}
-    metric = kinds.get(kind, mdp.EuclideanMetric)(points)
+    metric = (mdp.ManhattanMetric if kind == "manhattan" else mdp.EuclideanMetric)(points)
     if kind == "matrix":
         metric = mdp.PrecomputedMetric((everything(metric) + everything(metric).T) / 2)
     return metric, rng.normal(1, 1, n) * (rng.random(n) < 0.8), rng

@@ -201,16 +201,10 @@ def plane(n: int = 400, d: int = 2) -> mdp.EuclideanMetric:
     return mdp.EuclideanMetric(np.random.default_rng(d).random((n, d)))
 
 
-HIERARCHIES = {
-    "Ward": lambda: hierarchy(plane()),
-    "one place": lambda: hierarchy(mdp.EuclideanMetric(np.zeros((60, 2)))),
-}
-
-
-@pytest.mark.parametrize("name", HIERARCHIES)
+@cases("metric", plane(), mdp.EuclideanMetric(np.zeros((60, 2))), ids=["Ward", "one place"])
 @pytest.mark.parametrize("sizes", [(1, 1), (5, 40), (40, 5), (30, 30, 400)])
-def test_every_part_of_every_cut_is_a_union_of_parts_of_their_join(name, sizes):
-    whole, rng = HIERARCHIES[name](), np.random.default_rng(0)
+def test_every_part_of_every_cut_is_a_union_of_parts_of_their_join(metric, sizes):
+    whole, rng = hierarchy(metric), np.random.default_rng(0)
     n = len(whole.universe)
     densities = [None, rng.random(n) ** 8, rng.random(n) ** 20]
     cuts = [whole.cut(m, density) for m, density in zip(sizes, densities)]

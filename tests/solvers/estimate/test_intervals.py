@@ -201,9 +201,7 @@ def test_a_public_total_makes_them_narrower_and_they_still_cover(few_draws):
     exact = np.array([60.0, 40.0])
     known = (np.ones((1, 2)), np.array([100.0]))
 
-    def share(noisy):
-        return noisy.ratio(np.array([1.0, 0.0]), np.ones(2), (0.0, 1.0))
-
+    share = ratio([1, 0], 1.0)
     assert covered(exact, share, 0.6, known=known) >= FEWEST
     scales, distributions = np.full(2, 20.0), ["discrete Laplace"] * 2
     wide = share(Noisy(exact, scales, distributions))

@@ -32,14 +32,6 @@ def asked(request, metric):
     return {name: [metric.sites[i] for i in at] for name, at in ASKED[request.param].items()}
 
 
-@pytest.fixture
-def no_block(monkeypatch):
-    def turn_on():
-        monkeypatch.setattr(instance.Instance, "fits", False)
-
-    return turn_on
-
-
 def is_allowed(plan, asked):
     centers = set(plan.centers)
     opened = set(asked.get("opened", []))
@@ -47,7 +39,7 @@ def is_allowed(plan, asked):
 
 
 @cases(("by_site", "share"), (False, None), (True, None), (False, 0.3))
-def test_capacities_are_kept_at_little_more_cost(metric, asked, by_site, share, no_block):
+def test_capacities_are_kept_at_little_more_cost(metric, asked, by_site, share, monkeypatch):
     """Also within a limit, some share of the largest distance."""
     weights = WEIGHTS[: len(metric)]
     room = 1.15 * weights.sum() / 6
@@ -55,7 +47,7 @@ def test_capacities_are_kept_at_little_more_cost(metric, asked, by_site, share, 
     limit = None if share is None else share * float(np.max(metric.distance_rows([0])))
     objective = o.Capacitated(6, capacities=rooms if by_site else room, limit=limit)
     listed = mdp.solve(metric, objective, weights=weights, **asked, time_limit=0.4)
-    no_block()
+    monkeypatch.setattr(instance.Instance, "fits", False)
     plan = mdp.solve(metric, objective, weights=weights, **asked, time_limit=0.4)
     assert len(set(plan.centers)) == 6 and is_allowed(plan, asked)
     loads = plan.to_dict()["loads"]
@@ -66,14 +58,14 @@ def test_capacities_are_kept_at_little_more_cost(metric, asked, by_site, share, 
 
 
 @pytest.mark.parametrize("alike", [True, False])
-def test_opening_costs(metric, asked, alike, monkeypatch, no_block):
+def test_opening_costs(metric, asked, alike, monkeypatch):
     weights = WEIGHTS[: len(metric)]
     scale = float(np.max(metric.distance_rows([0]))) * weights.sum() / 60
     costs = scale if alike else {x: scale * (1 + i % 3) for i, x in enumerate(metric.sites)}
     objective = o.FacilityLocation(costs)
     listed = mdp.solve(metric, objective, weights=weights, **asked)
     assert listed.gap <= 1e-6
-    no_block()
+    monkeypatch.setattr(instance.Instance, "fits", False)
     monkeypatch.setattr(facility_location, "_COARSE", 60)
     plan = mdp.solve(metric, objective, weights=weights, **asked)
     assert is_allowed(plan, asked) and plan.value == plan.compare(plan.centers)["other"]
