@@ -28,6 +28,7 @@ def clipped(value):
     return max(-CAP, min(CAP, value))
 
 
+@example([[2**62], [2**62]], 0)  # a sum of exactly 2^63
 @given(VECTORS, st.integers(0, 63))
 def test_sums_are_those_of_integers_without_end(vectors, bits):
     each = [exact.Sums(np.array(vector)) for vector in vectors]
