@@ -326,6 +326,7 @@ SETS = {
         "tests/records/engines/test_bounding.py",
         "tests/records/engines/test_engines.py",
         "tests/records/test_exact.py",
+        "tests/records/test_paths.py",
         "tests/privacy/test_queries.py",
         "tests/privacy/test_caps.py",
         "tests/privacy/test_gate_wiring.py",

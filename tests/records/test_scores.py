@@ -164,10 +164,10 @@ def test_distances_that_cannot_be_are_refused(near, far):
     refuses("0 <= near <= far", lambda: Served.by(Wrong(), np.array([0, 1])))
 
 
-@pytest.mark.parametrize("counts", [[3, 1, 0, 5], [2**45, 2**52 + 1, 3, 2**31], [2**60] * 4])
+@cases("counts", [3, 1, 0, 5], [2**45, 2**52 + 1, 3, 2**31], [2**60] * 4, [2**52 - 1] * 4)
 @pytest.mark.parametrize("power", [1, 2])
 def test_costs_of_very_many_records_are_exact_and_saturate(counts, power):
-    metric = EuclideanMetric(np.array([[0.0], [1], [3], [3], [7]]))
+    metric = EuclideanMetric(np.array([[0.0], [1], [3], [3], [7]]) * 2**20)
     scale, rows = Scale.of(metric, power), metric.grid_rows(np.arange(5)).astype(object)
     costs = CappedSwapCosts(metric, np.arange(4), np.array(counts), scale)
 
