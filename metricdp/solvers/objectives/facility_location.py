@@ -177,8 +177,6 @@ class OpeningSearch:
         self.costs, self.prices, self.fixed = np.ascontiguousarray(costs), prices, fixed
         self.deadline, self.rng = instance.deadline, np.random.default_rng(instance.seed)
         self.best, self.upper, self.lower = fixed, np.inf, 0.0
-        self.rows = np.arange(len(prices))
-        self.required = np.isin(self.rows, fixed)
 
     def run(self) -> None:
         """Local search, dual ascent, then branch and bound or HiGHS on what is left."""
@@ -214,14 +212,12 @@ class OpeningSearch:
         """
         near = self.costs <= (self.costs + self.prices[:, None]).min(axis=0)
         others = np.flatnonzero(~near[self.fixed].any(axis=0))
-        free = np.setdiff1d(self.rows, self.fixed)
-        chosen = np.searchsorted(free, np.setdiff1d(self.best, self.fixed))[:-1].astype(np.int64)
+        chosen = np.setdiff1d(self.best, self.fixed)[:-1]
         if len(chosen) == 0 or len(others) == 0:
             return
-        covers = csr_array(near[np.ix_(free, others)].T)
-        if exchanged(covers, chosen, _COVER_LIMITS):
+        if exchanged(csr_array(near[:, others].T), chosen, _COVER_LIMITS):
             is_open = np.zeros(len(self.prices), bool)
-            is_open[free[chosen]] = True
+            is_open[chosen] = True
             self._descend(is_open)
 
     def _descend(self, is_open: Bools) -> None:
