@@ -176,10 +176,10 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
     """Mark the second tier, and put a share of the kernels' tests at the head of each process's
-    share of all.
+    share of all, and Spark's at the head of the first's.
 
     The first call compiles a kernel, for seconds, and leaves it on disk. Processes that come to the
-    same kernel at the same time would all compile it.
+    same kernel at the same time would all compile it. Each process has a Spark of its own.
     """
     second = (*EXTENDED, *_absent(config))
     for item in items:
@@ -187,14 +187,22 @@ def pytest_collection_modifyitems(
             item.add_marker("extended")
     yield  # here pytest leaves out those of the other tier
     processes = getattr(config, "workerinput", {}).get("workercount", 1)
-    kernels = [item for item in items if item.nodeid.startswith(KERNELS)]
-    others = [item for item in items if not item.nodeid.startswith(KERNELS)]
-    items[:] = [
+    spark, kernels, others = [
+        [item for item in items if _group(item) == name] for name in ("Spark", "kernels", "others")
+    ]
+    items[:] = spark + [
         item
         for number in range(processes)
         for group in (kernels, others)
         for item in group[_part(group, number, processes) : _part(group, number + 1, processes)]
     ]
+
+
+def _group(item: pytest.Item) -> str:
+    """What a test waits for at first."""
+    if "spark" in item.nodeid.lower():
+        return "Spark"
+    return "kernels" if item.nodeid.startswith(KERNELS) else "others"
 
 
 def _absent(config: pytest.Config) -> list[str]:
