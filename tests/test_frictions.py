@@ -5,10 +5,11 @@ browsers need Chromium, those of QGIS `qgis_process`; without them they are skip
 """
 
 import re
-import tomllib
 from pathlib import Path
 
-FRICTIONS = tomllib.loads(Path(__file__).with_name("frictions.toml").read_text("utf-8"))
+from tests import beside
+
+FRICTIONS = beside(__file__, "frictions.toml")
 
 
 def test_every_friction_has_tests_that_exist():

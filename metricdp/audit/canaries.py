@@ -30,7 +30,8 @@ WORD = "CANARY-48611"
 NUMBER = 48_611
 KEPT = 24_306
 """A word in every user's name; the number of records, two a user; the number kept, one a user."""
-_NUMBER, _KEPT = (re.compile(rf"(?<![\d.,]){n // 1000},?{n % 1000}(?!\d)") for n in (NUMBER, KEPT))
+_DIGITS = "|".join(f"{n // 1000},?{n % 1000}" for n in (NUMBER, KEPT))
+_COUNT = re.compile(rf"(?<![\d.,])(?:{_DIGITS})(?!\d)")
 """The numbers on their own, not within the digits of a noisy one."""
 
 _TIMES = 6
@@ -44,7 +45,7 @@ Shown = tuple[str, str | bytes]
 def sings(text: str | bytes) -> bool:
     """Whether a canary is in a text."""
     text = text if isinstance(text, str) else text.decode("latin-1")
-    return WORD in text or bool(_NUMBER.search(text) or _KEPT.search(text))
+    return WORD in text or _COUNT.search(text) is not None
 
 
 @cache
@@ -81,12 +82,12 @@ def canary_checks() -> Iterator[Check]:
 
 def leaks(show: Callable[[], Iterator[Shown]]) -> tuple[str, int]:
     """The first place that shows a canary each time that all is shown, or ""; places read."""
-    i = -1
-    for i, (where, text) in enumerate(show()):
-        again = (next(islice(show(), i, None))[1] for _ in range(_TIMES - 1))
+    n = 0
+    for n, (where, text) in enumerate(show(), 1):
+        again = (next(islice(show(), n - 1, None))[1] for _ in range(_TIMES - 1))
         if sings(text) and all(map(sings, again)):
-            return where, i + 1
-    return "", i + 1
+            return where, n
+    return "", n
 
 
 def _check(name: str, show: Callable[[], Iterator[Shown]], quick: bool) -> Finding:

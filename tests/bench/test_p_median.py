@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-import tomllib
 from pathlib import Path
 
 import networkx as nx
@@ -14,12 +13,12 @@ import metricdp as mdp
 from metricdp.bench import p_median
 from metricdp.errors import GraphFileError
 from metricdp.universe.formats.tsplib import read_points
-from tests import cases, refuses
+from tests import beside, cases, refuses
 from tests.cli_world import fails, run, works
 from tests.data import DATA, needs_data
 from tests.naive import best_centers
 
-REFUSED = tomllib.loads(Path(__file__).with_name("refused.toml").read_text("utf-8"))
+REFUSED = beside(__file__, "refused.toml")
 POINTS = np.random.default_rng(4).integers(0, 60, (14, 2)).astype(float)
 
 

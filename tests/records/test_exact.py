@@ -4,7 +4,6 @@ records; and no other line of `records` and `privacy` does.
 
 import ast
 import pickle
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from metricdp.kernels.scores import CAP
 from metricdp.records import exact
-from tests import cases
+from tests import beside, cases
 
 EDGES = [0, 1, -1, 2**25, 2**27, 2**53, 2**61, 2**61 + 1, 2**62, 2**63 - 1, -(2**63), -(2**61) - 1]
 WORDS = st.sampled_from(EDGES) | st.integers(-(2**63), 2**63 - 1)
@@ -115,7 +114,7 @@ SUMMING = {"sum", "fsum", "cumsum", "dot", "vdot", "einsum", "matmul", "tensordo
 PUBLIC = {"__len__", "__str__", "bounds", "max_contributions", "n_values", "range", "sensitivity"}
 PUBLIC |= {"sensitivity_of", "square", "square_of", "squared_sensitivity", "__post_init__"}
 """Methods of `privacy` that see public arguments alone, Python's integers."""
-ALLOWED = tomllib.loads(Path(__file__).with_name("sums.toml").read_text("utf-8"))
+ALLOWED = beside(__file__, "sums.toml")
 OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.LShift, ast.MatMult)
 
 
